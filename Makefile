@@ -1,0 +1,70 @@
+# Every command of the project. `make` alone lists them.
+PYTHON ?= python3
+ARGS ?=
+BIN := .venvs/dev/bin
+LAYER := layers/idempotent_consumer
+PACKAGE := $(LAYER)/idempotent_consumer
+ENVIRONMENTS := .venvs/dev/.ready .venvs/sam/.ready .venvs/ministack/.ready
+CODE := layers functions tools tests
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test check format lint types imports template build deploy demo invoke events pins clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# -- environments: our own code, the SAM command line and the local AWS each in its own, because their pins disagree ----
+.venvs/%/.ready: requirements/%.txt
+	test -x .venvs/$*/bin/python || $(PYTHON) -m venv .venvs/$*
+	.venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+setup: .venvs/dev/.ready ## make the development environment (PYTHON=python3.13 chooses the interpreter)
+
+# -- proving ------------------------------------------------------------------------------------------------------------
+test: $(ENVIRONMENTS) ## run every test, those on the local AWS included (ARGS="tests/unit -k id" for some)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: lint types imports template ## everything else that can say no
+
+lint: .venvs/dev/.ready ## style and formatting
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
+
+types: .venvs/dev/.ready ## mypy --strict on the layer, the functions and the tools
+	$(BIN)/mypy $(PACKAGE) functions tools
+
+imports: .venvs/dev/.ready ## the directions in which modules may import each other
+	PYTHONPATH=$(LAYER) $(BIN)/lint-imports
+
+template: .venvs/sam/.ready ## the SAM template
+	.venvs/sam/bin/sam validate --lint --region eu-central-1
+
+format: .venvs/dev/.ready ## rewrite the code in the project's style
+	$(BIN)/ruff check --fix-only --quiet $(CODE)
+	$(BIN)/ruff format $(CODE)
+
+# -- running ------------------------------------------------------------------------------------------------------------
+demo: $(ENVIRONMENTS) ## deploy to a local AWS, send duplicates and poison, prove each message's work done once
+	$(BIN)/python -m tools.demo $(ARGS)
+
+invoke: .venvs/dev/.ready ## run one event through one function (FUNCTION=place_order EVENT=events/orders-single.json)
+	$(BIN)/python -m tools.invoke $(FUNCTION) $(EVENT) $(ARGS)
+
+build: .venvs/sam/.ready ## build the application for deployment
+	.venvs/sam/bin/sam build
+
+deploy: build ## deploy to AWS (ARGS="--config-env prod")
+	.venvs/sam/bin/sam deploy $(ARGS)
+
+# -- keeping up ---------------------------------------------------------------------------------------------------------
+events: .venvs/dev/.ready ## write the sample events anew
+	$(BIN)/python -m tools.make_events
+
+pins: .venvs/dev/.ready ## compile the pinned requirements from the .in files
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	for set in $(LAYER)/requirements requirements/dev requirements/sam requirements/ministack; do \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate $$set.in -o $$set.txt; done
+
+clean: ## remove what was made, environments included
+	rm -rf .venvs .aws-sam .local-aws .mypy_cache .pytest_cache .ruff_cache

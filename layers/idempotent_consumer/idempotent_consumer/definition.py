@@ -1,0 +1,109 @@
+"""What is fixed about a consumer, checked as a whole before the first message: every problem is named at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from idempotent_consumer.clock import Clock
+from idempotent_consumer.dynamodb import DynamoDBStore
+from idempotent_consumer.errors import ConfigurationError
+from idempotent_consumer.identity import FingerprintSpecification, MessageIdStrategy, consumer_name_problem
+from idempotent_consumer.modes import Mode
+from idempotent_consumer.settings import Settings
+from idempotent_consumer.store import Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Definition:
+    """Hold what `IdempotentConsumer` was given; its docstring describes the parts."""
+
+    name: str
+    mode: Mode
+    message_id: MessageIdStrategy | None
+    store: Store | None
+    parse: Callable[[str], Any] | None
+    reject_on: tuple[type[BaseException], ...]
+    retention: timedelta
+    fingerprint: FingerprintSpecification | None
+    concurrency: int
+    settings: Settings
+    clock: Clock
+
+    @property
+    def retention_ms(self) -> int:
+        """Return the retention in whole milliseconds."""
+        return self.retention // timedelta(milliseconds=1)
+
+
+def define(
+    *,
+    fingerprint: Sequence[str] | None,
+    reject_on: Sequence[type[BaseException]],
+    settings: Settings | None,
+    **parts: Any,
+) -> Definition:
+    """
+    Check what a consumer was given, and find it a store.
+
+    Raises:
+        ConfigurationError: naming every problem, those of the environment included.
+    """
+    problems: list[str] = []
+    try:
+        settings = settings or Settings.from_environment()
+    except ConfigurationError as error:
+        problems += error.problems
+        settings = Settings()
+    specification = None
+    try:
+        specification = FingerprintSpecification(fingerprint) if fingerprint is not None else None
+    except ConfigurationError as error:
+        problems += error.problems
+    rejected = tuple(reject_on) if isinstance(reject_on, (tuple, list)) else (reject_on,)
+    definition = Definition(fingerprint=specification, reject_on=rejected, settings=settings, **parts)
+    problems += _problems(definition)
+    if problems:
+        raise ConfigurationError(*problems)
+    if definition.store is None and definition.mode.remembers:
+        return replace(definition, store=DynamoDBStore(settings.processed_messages_table or ""))
+    return definition
+
+
+def _problems(definition: Definition) -> Iterator[str]:
+    if problem := consumer_name_problem(definition.name):
+        yield problem
+    if isinstance(definition.mode, type) or not isinstance(definition.mode, Mode):
+        yield f"mode is {definition.mode!r}: give Lazy(), Eager(), Transactional() or Natural()"
+    elif definition.mode.remembers:
+        yield from _problems_of_remembering(definition)
+    elif definition.message_id is not None:
+        yield "a Natural consumer remembers nothing: leave message_id out, or choose another mode"
+    yield from _problems_of_handling(definition)
+
+
+def _problems_of_remembering(definition: Definition) -> Iterator[str]:
+    if not callable(definition.message_id):
+        yield (
+            "message_id is missing, and there is no default: say what identifies a message, such as "
+            'attribute("message-id") or body_field("order_id")'
+        )
+    if definition.retention < definition.settings.shortest_retention:
+        yield (
+            f"retention is {definition.retention}: a message can come back for days, so remember it for "
+            f"{definition.settings.shortest_retention} at least"
+        )
+    if definition.store is None and not definition.settings.processed_messages_table:
+        yield "PROCESSED_MESSAGES_TABLE is not set: name the table of processed messages, or pass store="
+
+
+def _problems_of_handling(definition: Definition) -> Iterator[str]:
+    for error in definition.reject_on:
+        if not (isinstance(error, type) and issubclass(error, BaseException)):
+            yield f"reject_on holds {error!r}: give exception classes"
+    if definition.parse is not None and not callable(definition.parse):
+        yield f"parse is {definition.parse!r}: give a function of the body"
+    if not isinstance(definition.concurrency, int) or definition.concurrency < 1:
+        yield f"concurrency is {definition.concurrency!r}: give a whole number from 1"

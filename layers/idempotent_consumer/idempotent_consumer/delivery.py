@@ -1,0 +1,130 @@
+"""One delivery on its way through an invocation, and how equal deliveries are folded and lanes laid."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from idempotent_consumer.message import Message
+from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement
+from idempotent_consumer.store import UNMARKED, Mark
+
+FIFO_SUFFIX = ".fifo"
+
+
+@dataclass(eq=False, slots=True)
+class Delivery:
+    """
+    Follow one delivery through the invocation; it lives no longer.
+
+    Attributes:
+        position: place of its record in the event.
+        sqs_message_id: SQS's own id; empty if the record has none.
+        message: what the record holds; None if it could not be read.
+        mark: what is written about it; UNMARKED if nothing is, or it could not be read.
+        settlement: its outcome, once there is one.
+        is_admitted: whether its mode let it in, so that it may hold a claim.
+        is_handled: whether the handler was started for it.
+        duration_ms: time spent in the handler and in recording its result.
+        folds: equal deliveries that share its fate.
+    """
+
+    position: int
+    sqs_message_id: str
+    message: Message | None = None
+    mark: Mark = UNMARKED
+    settlement: Settlement | None = None
+    is_admitted: bool = False
+    is_handled: bool = False
+    duration_ms: int = 0
+    folds: tuple[Delivery, ...] = ()
+
+    @property
+    def key(self) -> str | None:
+        """Return the key, if there is one."""
+        return self.mark.key or None
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Tell whether it is settled so that SQS may delete it."""
+        return self.settlement is not None and self.settlement.outcome.acknowledged
+
+    def settle(self, settlement: Settlement) -> None:
+        """Take the settlement, and pass it on to the folds."""
+        self.settlement = settlement
+        if settlement.outcome.acknowledged:
+            shared = Settlement(Outcome.DUPLICATE, f"equal to {self.sqs_message_id} of the same batch")
+        else:
+            reason = f"equal to {self.sqs_message_id} of the same batch: {settlement.reason}"
+            shared = Settlement(settlement.outcome, reason, settlement.error)
+        for fold in self.folds:
+            fold.settlement = shared
+
+    def report(self, consumer: str) -> DeliveryReport:
+        """Tell the outside what became of it."""
+        settlement = self.settlement or Settlement(Outcome.FAILED, "the invocation ended before its turn")
+        return DeliveryReport(
+            consumer=consumer,
+            outcome=settlement.outcome,
+            acknowledged=settlement.outcome.acknowledged,
+            handled=self.is_handled,
+            reason=settlement.reason,
+            error=settlement.error,
+            sqs_message_id=self.sqs_message_id,
+            message=self.message,
+            duration_ms=self.duration_ms,
+        )
+
+
+def fold(deliveries: Iterable[Delivery]) -> list[Delivery]:
+    """
+    Fold deliveries with equal key and equal fingerprint onto the one that SQS has delivered most often.
+
+    Args:
+        deliveries: all of the batch.
+
+    Returns:
+        Those that go their own way, each in the place of the first of its equals; the rest are their folds.
+    """
+    equals: dict[object, list[Delivery]] = {}
+    for delivery in deliveries:
+        mark = delivery.mark
+        equals.setdefault((mark.key, mark.fingerprint) if mark.key else delivery.position, []).append(delivery)
+    return [_folded(group) for group in equals.values()]
+
+
+def _folded(group: list[Delivery]) -> Delivery:
+    first = max(group, key=_receive_count)  # of equal counts, the first
+    first.folds = tuple(other for other in group if other is not first)
+    return first
+
+
+def lanes(deliveries: Iterable[Delivery]) -> list[Sequence[Delivery]]:
+    """
+    Lay the lanes of a batch: a group of a FIFO queue goes in its order, every other delivery by itself.
+
+    The lane that was received most often comes first. Ties come in an order that differs at each receive, so that a
+    message which kills the process is not always ahead of the same neighbours.
+    """
+    by_lane: dict[object, list[Delivery]] = {}
+    for delivery in deliveries:
+        by_lane.setdefault(_lane(delivery), []).append(delivery)
+    return sorted(by_lane.values(), key=lambda lane: _turn(lane[0]))
+
+
+def _lane(delivery: Delivery) -> object:
+    message = delivery.message
+    # A group id on a standard queue makes it a fair queue, which keeps no order.
+    if message and message.group_id and message.queue_arn.endswith(FIFO_SUFFIX):
+        return message.queue_arn, message.group_id
+    return delivery.position
+
+
+def _turn(delivery: Delivery) -> tuple[int, bytes]:
+    count = _receive_count(delivery)
+    return -count, hashlib.sha256(f"{delivery.sqs_message_id}/{count}".encode(errors="replace")).digest()
+
+
+def _receive_count(delivery: Delivery) -> int:
+    return delivery.message.receive_count if delivery.message else 1

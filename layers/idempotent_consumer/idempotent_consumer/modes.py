@@ -1,0 +1,201 @@
+"""
+The four modes, each a policy of three methods: whom to admit, how to complete, what to release.
+
+A mode keeps no state. What it promises stands in its docstring, and in tests of the same words.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar, Protocol, runtime_checkable
+
+from idempotent_consumer.clock import Deadline
+from idempotent_consumer.errors import ConfigurationError, FingerprintMismatchError, StoreError
+from idempotent_consumer.outcome import Outcome, Settlement
+from idempotent_consumer.settings import WINDOW
+from idempotent_consumer.store import Mark, ProcessedMessage, Status, Store, judge
+from idempotent_consumer.work import UnitOfWork
+
+PROCESSED = Settlement(Outcome.PROCESSED)
+
+
+@runtime_checkable
+class Mode(Protocol):
+    """
+    Decide when a message is looked up, claimed and stored.
+
+    Attributes:
+        remembers: whether processed messages are stored, so that a store and a message id are needed.
+        claims: whether admission leaves a claim in the store.
+        window: how many deliveries are admitted together, at most.
+        refusal: why the unit of work takes no writes; empty if they are committed.
+    """
+
+    remembers: ClassVar[bool] = True
+    claims: ClassVar[bool] = False
+    window: ClassVar[int] = WINDOW
+    refusal: ClassVar[str] = (
+        "only a Transactional consumer commits its unit of work: construct it with mode=Transactional(), or write "
+        "with a client of your own and make that write idempotent"
+    )
+
+    @abstractmethod
+    def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
+        """Return, in the order of the marks, how those are settled that may not be handled; None for those that may."""
+
+    @abstractmethod
+    def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
+        """Make it durable that the handler has returned, and return what that makes of the delivery."""
+
+    def release(self, mark: Mark, store: Store, deadline: Deadline) -> None:
+        """Give up what admission left behind for a delivery whose handler raised or never ran: here, nothing."""
+
+
+@dataclass(frozen=True)
+class Lazy(Mode):
+    """
+    Look up, handle, store.
+
+    Once stored, a message is never handled again. Two deliveries at the same moment may both be handled, and a crash
+    before the store repeats the handler: for effects that are cheap to repeat.
+    """
+
+    def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
+        """Let in what is not stored; the reading is consistent, since no later condition protects the effect."""
+        return _look_up(marks, store, deadline, consistent=True)
+
+    def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
+        """Store the message; if another delivery has done so meanwhile, both have been handled."""
+        del work  # it is empty
+        try:
+            old = store.remember(mark, deadline)
+        except StoreError as error:
+            return Settlement(Outcome.UNRECORDED, str(error), error)
+        return PROCESSED if old is None else _beaten_by(old, mark, deadline)
+
+
+@dataclass(frozen=True)
+class Eager(Mode):
+    """
+    Claim, handle, complete; release when the handler raised.
+
+    While clocks differ by less than the margin there are never two live holders of a message; once complete, it is
+    never handled again; a late holder neither overwrites nor deletes another's record. A crash between effect and
+    completion repeats the handler after the lease: pass `message.idempotency_key` downstream.
+
+    Args:
+        lease: how long a claim lasts at least; by default it lasts until the invocation must end.
+    """
+
+    claims: ClassVar[bool] = True
+    window: ClassVar[int] = 1
+
+    lease: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        if self.lease is not None and self.lease <= timedelta(0):
+            raise ConfigurationError(f"Eager(lease={self.lease!r}): a lease is longer than nothing")
+
+    def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
+        """Let in what could be claimed."""
+        return [self._claim(mark, store, deadline) for mark in marks]
+
+    def _claim(self, mark: Mark, store: Store, deadline: Deadline) -> Settlement | None:
+        lease_ms = self.lease // timedelta(milliseconds=1) if self.lease else 0
+        try:
+            old = store.claim(mark, deadline, lease_ms=lease_ms)
+        except StoreError as error:
+            return Settlement(Outcome.FAILED, str(error), error)
+        return None if old is None else _beaten_by(old, mark, deadline)
+
+    def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
+        """Complete the claim; if that fails it stays, for the effect has happened and is not to be repeated at once."""
+        del work  # it is empty
+        try:
+            old = store.complete(mark, deadline)
+        except StoreError as error:
+            return Settlement(Outcome.UNRECORDED, str(error), error)
+        if old is None:
+            return PROCESSED
+        return Settlement(Outcome.LEASE_LOST, f"taken over: {_described(old)}")
+
+    def release(self, mark: Mark, store: Store, deadline: Deadline) -> None:
+        """Give the claim up, so that the next delivery need not wait for the end of its lease."""
+        store.release(mark, deadline)
+
+
+@dataclass(frozen=True)
+class Transactional(Mode):
+    """
+    Look up, handle, and commit the handler's unit of work with the message's record in one transaction.
+
+    The writes in the unit of work happen exactly once, whatever crashes; other effects of the handler are not covered.
+    """
+
+    refusal: ClassVar[str] = ""
+
+    def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
+        """Let in what is not stored; the cheaper reading will do, since the transaction's condition decides."""
+        return _look_up(marks, store, deadline, consistent=False)
+
+    def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
+        """Commit; a transaction not known to be applied has left no effect, or is recognised at the next delivery."""
+        try:
+            old = store.commit(mark, work.writes, deadline)
+        except StoreError as error:
+            return Settlement(Outcome.FAILED, str(error), error)
+        return PROCESSED if old is None else _beaten_by(old, mark, deadline)
+
+
+@dataclass(frozen=True)
+class Natural(Mode):
+    """
+    Handle, and remember nothing.
+
+    For operations that are idempotent by themselves, such as setting a status if it is newer.
+    """
+
+    remembers: ClassVar[bool] = False
+
+    def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
+        """Let everything in."""
+        del store, deadline
+        return [None] * len(marks)
+
+    def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
+        """Take the handler's word for it."""
+        del mark, work, store, deadline
+        return PROCESSED
+
+
+def _look_up(marks: Sequence[Mark], store: Store, deadline: Deadline, *, consistent: bool) -> list[Settlement | None]:
+    found = store.look_up([mark.key for mark in marks], deadline, consistent=consistent)
+    return [_judged(found.get(mark.key), mark, deadline) for mark in marks]
+
+
+def _judged(old: ProcessedMessage | None, mark: Mark, deadline: Deadline) -> Settlement | None:
+    outcome = judge(old, mark.fingerprint, deadline.now_ms())
+    if old is None or outcome is None:
+        return None
+    if outcome is Outcome.REJECTED:
+        error = FingerprintMismatchError(f"the message id is taken by other content: {_described(old)}")
+        return Settlement(outcome, str(error), error)
+    return Settlement(outcome, _described(old))
+
+
+def _beaten_by(old: ProcessedMessage, mark: Mark, deadline: Deadline) -> Settlement:
+    # What stood in the way of the write may have expired in the instant since: then the next delivery will see.
+    return _judged(old, mark, deadline) or Settlement(Outcome.IN_FLIGHT, _described(old))
+
+
+def _described(old: ProcessedMessage) -> str:
+    if old.status is Status.COMPLETED:
+        return f"processed at {_time(old.updated_at_ms)} from {old.source}"
+    return f"held until {_time(old.lease_until_ms)} by {old.owner} from {old.source}"
+
+
+def _time(instant_ms: int) -> str:
+    return datetime.fromtimestamp(instant_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")

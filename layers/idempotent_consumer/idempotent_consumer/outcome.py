@@ -1,0 +1,85 @@
+"""What became of each delivery: exactly one outcome, and the report that tells it to the outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from idempotent_consumer.message import Message
+
+
+class Outcome(StrEnum):
+    """
+    Name what became of a delivery.
+
+    The two that are acknowledged are the two after which the work is known to be done.
+    """
+
+    PROCESSED = "PROCESSED"
+    """The handler returned and its record is durable."""
+    DUPLICATE = "DUPLICATE"
+    """The message had been processed before, or by an equal delivery of this batch."""
+    IN_FLIGHT = "IN_FLIGHT"
+    """Another delivery holds a live lease on the message."""
+    FAILED = "FAILED"
+    """The handler raised, or never ran for want of the store, or its transaction is not known to be applied."""
+    UNRECORDED = "UNRECORDED"
+    """The handler returned, but that could not be made durable: its effect may be repeated."""
+    REJECTED = "REJECTED"
+    """The message can never succeed."""
+    DEFERRED = "DEFERRED"
+    """The handler was not started: too little time, or an earlier delivery of its lane was not acknowledged."""
+    LEASE_LOST = "LEASE_LOST"
+    """Another delivery took the message over before this one completed."""
+
+    @property
+    def acknowledged(self) -> bool:
+        """Tell whether SQS may delete the delivery."""
+        return self in (Outcome.PROCESSED, Outcome.DUPLICATE)
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """
+    Settle a delivery: its outcome and why.
+
+    Attributes:
+        outcome: what became of the delivery.
+        reason: one line for logs and dead letters; empty where the outcome says it all.
+        error: the exception behind it, if there was one.
+    """
+
+    outcome: Outcome
+    reason: str = ""
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryReport:
+    """
+    Tell the outside what became of one delivery.
+
+    Attributes:
+        consumer: name of the consumer.
+        outcome: what became of the delivery.
+        acknowledged: whether it was struck off the list of failures that SQS gets. A REJECTED delivery is not:
+            SQS moves it to the dead-letter queue when its receives are used up.
+        handled: whether the handler was started for this very delivery.
+        reason: why, in one line.
+        error: the exception behind the outcome, if there was one.
+        sqs_message_id: SQS's own id of the delivery's message; empty if the record had none.
+        message: the message, or None if the record could not be read as one.
+        duration_ms: time spent in the handler and in recording its result, in milliseconds.
+    """
+
+    consumer: str
+    outcome: Outcome
+    acknowledged: bool
+    handled: bool
+    reason: str
+    error: BaseException | None
+    sqs_message_id: str
+    message: Message | None
+    duration_ms: int

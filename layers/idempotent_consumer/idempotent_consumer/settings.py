@@ -1,0 +1,106 @@
+"""What the environment says, read in one place, and the package's numbers with the inequalities between them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from idempotent_consumer.errors import ConfigurationError
+
+# -- Numbers. tests/unit/test_settings.py holds the inequalities that the comments state. ----------
+
+CLOCK_MARGIN_MS = 5_000
+"""How far the clocks of two workers may differ: a lease counts as ended only this long after its end."""
+
+RESERVE_MS = 1_000
+"""Time kept back for answering SQS; at most RESERVE_SHARE of the invocation, so that short functions work too."""
+RESERVE_SHARE = 0.2
+
+CONNECT_TIMEOUT_S = 1.0
+READ_TIMEOUT_S = 2.0
+"""One try of a request ends after CONNECT_TIMEOUT_S + READ_TIMEOUT_S; the defaults of botocore outlast a function."""
+
+STORE_BUDGET_MS = 10_000
+STORE_SHARE = 3
+"""All tries of a request end after STORE_BUDGET_MS, or a third of the time left if that is less: its neighbours get
+their turn even if the store never answers. The budget holds at least three tries."""
+
+PAUSE_BASE_MS = 25
+PAUSE_CAP_MS = 1_000
+"""A try that met a throttle or a conflict is followed by a random pause; its upper bound doubles from base to cap."""
+
+WINDOW = 25
+"""Deliveries that are admitted together, at most: what one BatchExecuteStatement takes."""
+
+DEFAULT_MAX_RECEIVE_COUNT = 5
+
+DEFAULT_RETENTION = timedelta(days=29)
+"""A message can come back for 4 days in its queue, 14 in the dead-letter queue and, after a redrive, 4 more; the rest
+is slack for queues that keep messages longer."""
+SHORTEST_RETENTION = timedelta(days=1)
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"", "0", "false", "no", "off"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """
+    Hold what the deployment decides.
+
+    Attributes:
+        processed_messages_table: name of the table of processed messages (`PROCESSED_MESSAGES_TABLE`); None if unset.
+        max_receive_count: receives after which a failing message is given up (`MAX_RECEIVE_COUNT`, default 5).
+        idempotency_disabled: for development only: every delivery is handled, nothing is recognised
+            (`IDEMPOTENCY_DISABLED`).
+        shortest_retention: what a consumer's retention may not be under; only tests set it, and no variable does.
+    """
+
+    processed_messages_table: str | None = None
+    max_receive_count: int = DEFAULT_MAX_RECEIVE_COUNT
+    idempotency_disabled: bool = False
+    shortest_retention: timedelta = SHORTEST_RETENTION
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """
+        Read the settings from environment variables.
+
+        Args:
+            environment: the variables; the process's own if None.
+
+        Returns:
+            The settings. Required ones may still be missing: the consumer knows which it needs.
+
+        Raises:
+            ConfigurationError: naming every variable whose value cannot be used.
+        """
+        environment = os.environ if environment is None else environment
+        problems: list[str] = []
+        settings = cls(
+            processed_messages_table=environment.get("PROCESSED_MESSAGES_TABLE", "").strip() or None,
+            max_receive_count=_count(environment, "MAX_RECEIVE_COUNT", DEFAULT_MAX_RECEIVE_COUNT, problems),
+            idempotency_disabled=_flag(environment, "IDEMPOTENCY_DISABLED", problems),
+        )
+        if problems:
+            raise ConfigurationError(*problems)
+        return settings
+
+
+def _count(environment: Mapping[str, str], name: str, default: int, problems: list[str]) -> int:
+    text = environment.get(name, "").strip()
+    if not text:
+        return default
+    if text.isdecimal() and int(text) >= 1:
+        return int(text)
+    problems.append(f"{name} is {text!r}: give a whole number from 1")
+    return default
+
+
+def _flag(environment: Mapping[str, str], name: str, problems: list[str]) -> bool:
+    text = environment.get(name, "").strip().lower()
+    if text not in _TRUE | _FALSE:
+        problems.append(f"{name} is {text!r}: give true or false")
+    return text in _TRUE

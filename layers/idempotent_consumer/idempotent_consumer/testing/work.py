@@ -1,0 +1,15 @@
+"""A unit of work to hand to a handler in a unit test, and then to look into."""
+
+from __future__ import annotations
+
+from idempotent_consumer.work import UnitOfWork
+
+
+def recorded_work() -> UnitOfWork:
+    """
+    Return a unit of work that takes writes and commits nothing.
+
+    Call the handler with it, and compare its `writes`: each has the `operation` and the `request` that DynamoDB would
+    get.
+    """
+    return UnitOfWork()

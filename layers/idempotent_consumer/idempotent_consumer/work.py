@@ -1,0 +1,231 @@
+"""The unit of work: what a handler wants written, taken down at the call and committed with the message's record."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from boto3.dynamodb.types import TypeDeserializer
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.update import Action
+from pynamodb.models import Model
+
+from idempotent_consumer.errors import SecondWriteError, TooManyWritesError, WorkError, WritesNotAllowedError
+from idempotent_consumer.store import Write
+
+MOST_WRITES = 99
+"""A transaction takes 100 actions; one is the record of the message."""
+
+_IN_EVERY_FORM = frozenset(
+    {"TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues"}
+)
+_REQUIRED = {
+    "Put": frozenset({"TableName", "Item"}),
+    "Update": frozenset({"TableName", "Key", "UpdateExpression"}),
+    "Delete": frozenset({"TableName", "Key"}),
+    "ConditionCheck": frozenset({"TableName", "Key", "ConditionExpression"}),
+}
+
+
+class UnitOfWork:
+    """
+    Collect the writes of one run of a handler; nothing leaves before the handler has returned.
+
+    Each call takes down what is there at the call: changing a model afterwards changes nothing. What cannot be
+    committed is refused at the call, with an error that says what to do, before anything is written.
+
+    Source: Fowler, Patterns of Enterprise Application Architecture, "Unit of Work"; DynamoDB's TransactWriteItems
+    (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
+
+    Args:
+        refusal: why no write can be taken; empty if writes are committed.
+    """
+
+    __slots__ = ("_key_names", "_refusal", "_writes")
+
+    def __init__(self, *, refusal: str = "") -> None:
+        self._refusal = refusal
+        self._writes: list[Write] = []
+        self._key_names: dict[str, frozenset[str]] = {}  # by table, as far as the writes have told
+
+    @property
+    def writes(self) -> Sequence[Write]:
+        """Return what was taken down so far, in the order of the calls."""
+        return tuple(self._writes)
+
+    # -- PynamoDB models ---------------------------------------------------------------------------
+
+    def save(self, model: Model, condition: Condition | None = None) -> None:
+        """
+        Put a model's item as it is now.
+
+        Args:
+            model: the PynamoDB model.
+            condition: what must hold of the item that is there, such as `Order.order_id.does_not_exist()`.
+
+        Raises:
+            WorkError: the write cannot be committed; see its subclasses.
+        """
+        self._check_allowed()
+        self._take("Put", model.get_save_kwargs_from_instance(condition=condition), _key_names_of(type(model)))
+
+    def update(self, model: Model, actions: Sequence[Action], condition: Condition | None = None) -> None:
+        """
+        Update the item that a model's keys name.
+
+        Args:
+            model: the PynamoDB model; only its keys count.
+            actions: what to change, such as `[Stock.quantity.set(Stock.quantity - 1)]`.
+            condition: what must hold of the item that is there.
+
+        Raises:
+            WorkError: the write cannot be committed; see its subclasses.
+        """
+        self._check_allowed()
+        request = model.get_update_kwargs_from_instance(actions=list(actions), condition=condition)
+        self._take("Update", request, _key_names_of(type(model)))
+
+    def delete(self, model: Model, condition: Condition | None = None) -> None:
+        """
+        Delete the item that a model's keys name.
+
+        Args:
+            model: the PynamoDB model; only its keys count.
+            condition: what must hold of the item that is there.
+
+        Raises:
+            WorkError: the write cannot be committed; see its subclasses.
+        """
+        self._check_allowed()
+        request = model.get_delete_kwargs_from_instance(condition=condition)
+        self._take("Delete", request, _key_names_of(type(model)))
+
+    def check(self, model_class: type[Model], hash_key: Any, range_key: Any = None, *, condition: Condition) -> None:
+        """
+        Make the whole unit of work depend on an item that it does not write.
+
+        Args:
+            model_class: the item's PynamoDB model.
+            hash_key: its partition key.
+            range_key: its sort key, if its table has one.
+            condition: what must hold of it.
+
+        Raises:
+            WorkError: the check cannot be committed; see its subclasses.
+        """
+        self._check_allowed()
+        request = model_class.get_operation_kwargs_from_class(hash_key, range_key=range_key, condition=condition)
+        self._take("ConditionCheck", request, _key_names_of(model_class))
+
+    # -- the form of boto3's client ----------------------------------------------------------------
+
+    def put_item(self, **request: Any) -> None:
+        """
+        Put an item, given as for boto3's client: `TableName`, `Item={"id": {"S": "1"}}`, `ConditionExpression`, …
+
+        Raises:
+            WorkError: the write cannot be committed; see its subclasses.
+        """
+        self._take_client_form("Put", request)
+
+    def update_item(self, **request: Any) -> None:
+        """
+        Update an item, given as for boto3's client: `TableName`, `Key`, `UpdateExpression`, …
+
+        Raises:
+            WorkError: the write cannot be committed; see its subclasses.
+        """
+        self._take_client_form("Update", request)
+
+    def delete_item(self, **request: Any) -> None:
+        """
+        Delete an item, given as for boto3's client: `TableName`, `Key`, `ConditionExpression`, …
+
+        Raises:
+            WorkError: the write cannot be committed; see its subclasses.
+        """
+        self._take_client_form("Delete", request)
+
+    def check_item(self, **request: Any) -> None:
+        """
+        Check an item, given as for boto3's client: `TableName`, `Key`, `ConditionExpression`, …
+
+        Raises:
+            WorkError: the check cannot be committed; see its subclasses.
+        """
+        self._take_client_form("ConditionCheck", request)
+
+    # -- taking down -------------------------------------------------------------------------------
+
+    def _take_client_form(self, operation: str, request: Mapping[str, Any]) -> None:
+        self._check_allowed()
+        required = _REQUIRED[operation]
+        if missing := required - request.keys():
+            raise WorkError(f"{operation} lacks {_listed(missing)}")
+        if unknown := request.keys() - required - _IN_EVERY_FORM:
+            raise WorkError(f"{operation} in a transaction does not take {_listed(unknown)}")
+        for part in ("Item", "Key", "ExpressionAttributeValues"):
+            _check_typed(operation, part, request.get(part, {}))
+        self._take(operation, request, frozenset(request["Key"]) if "Key" in request else None)
+
+    def _take(self, operation: str, request: Mapping[str, Any], key_names: frozenset[str] | None) -> None:
+        if len(self._writes) >= MOST_WRITES:
+            raise TooManyWritesError(
+                f"a unit of work holds {MOST_WRITES} writes, one transaction's worth: split the message, or write the "
+                "rest idempotently under another message"
+            )
+        table = request["TableName"]
+        if key_names:
+            self._key_names[table] = key_names
+        write = Write(operation, copy.deepcopy({**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}))
+        if any(self._same_item(write, other) for other in self._writes):
+            raise SecondWriteError(
+                f"an item of {table} is written twice; a transaction takes one write to an item: combine the two, such "
+                "as an update with its condition"
+            )
+        self._writes.append(write)
+
+    def _same_item(self, one: Write, other: Write) -> bool:
+        table = one.request["TableName"]
+        if table != other.request["TableName"]:
+            return False
+        # Without a Key anywhere, two Puts in client form do not tell their keys: then DynamoDB refuses the transaction.
+        names = self._key_names.get(table)
+        return names is not None and _values(one, names) == _values(other, names)
+
+    def _check_allowed(self) -> None:
+        if self._refusal:
+            raise WritesNotAllowedError(self._refusal)
+
+    def close(self, reason: str) -> None:
+        """Take no more writes: what a thread or task left behind by the handler adds now would be lost."""
+        self._refusal = reason
+
+
+def _values(write: Write, names: frozenset[str]) -> list[Any]:
+    key = write.request.get("Key") or write.request["Item"]
+    return [key.get(name) for name in sorted(names)]
+
+
+def _key_names_of(model_class: type[Model]) -> frozenset[str]:
+    return frozenset(
+        attribute.attr_name
+        for attribute in model_class.get_attributes().values()
+        if attribute.is_hash_key or attribute.is_range_key
+    )
+
+
+def _check_typed(operation: str, part: str, values: Any) -> None:
+    try:
+        for value in values.values():
+            TypeDeserializer().deserialize(value)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise WorkError(
+            f"{operation} takes {part} in the form of boto3's client, with typed values such as "
+            f'{{"S": "text"}} or {{"N": "1"}}: {error}'
+        ) from error
+
+
+def _listed(names: frozenset[str] | set[str]) -> str:
+    return ", ".join(sorted(names))
