@@ -57,6 +57,16 @@ def test_everything_that_is_wrong_is_named_at_once(monkeypatch: pytest.MonkeyPat
     assert len(caught.value.problems) == 10
 
 
+def test_one_bad_setting_does_not_make_the_others_look_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAX_RECEIVE_COUNT", "many")
+    monkeypatch.setenv("PROCESSED_MESSAGES_TABLE", "processed-messages")
+
+    with pytest.raises(ConfigurationError) as caught:
+        IdempotentConsumer("consumer", mode=Lazy(), message_id=attribute("id"))
+
+    assert caught.value.problems == ("MAX_RECEIVE_COUNT is 'many': give a whole number from 1",)
+
+
 def test_a_region_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")

@@ -12,7 +12,7 @@ from idempotent_consumer.dynamodb import DynamoDBStore
 from idempotent_consumer.errors import ConfigurationError
 from idempotent_consumer.identity import FingerprintSpecification, MessageIdStrategy, consumer_name_problem
 from idempotent_consumer.modes import Mode
-from idempotent_consumer.settings import Settings
+from idempotent_consumer.settings import Settings, read_settings
 from idempotent_consumer.store import Store
 
 
@@ -51,12 +51,7 @@ def define(
     Raises:
         ConfigurationError: naming every problem, those of the environment included.
     """
-    problems: list[str] = []
-    try:
-        settings = settings or Settings.from_environment()
-    except ConfigurationError as error:
-        problems += error.problems
-        settings = Settings()
+    settings, problems = (settings, []) if settings else read_settings()
     specification = None
     try:
         specification = FingerprintSpecification(fingerprint) if fingerprint is not None else None

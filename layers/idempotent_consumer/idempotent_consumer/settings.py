@@ -77,16 +77,22 @@ class Settings:
         Raises:
             ConfigurationError: naming every variable whose value cannot be used.
         """
-        environment = os.environ if environment is None else environment
-        problems: list[str] = []
-        settings = cls(
-            processed_messages_table=environment.get("PROCESSED_MESSAGES_TABLE", "").strip() or None,
-            max_receive_count=_count(environment, "MAX_RECEIVE_COUNT", DEFAULT_MAX_RECEIVE_COUNT, problems),
-            idempotency_disabled=_flag(environment, "IDEMPOTENCY_DISABLED", problems),
-        )
+        settings, problems = read_settings(environment)
         if problems:
             raise ConfigurationError(*problems)
         return settings
+
+
+def read_settings(environment: Mapping[str, str] | None = None) -> tuple[Settings, list[str]]:
+    """Return the settings as far as they can be read, and every problem with the rest."""
+    environment = os.environ if environment is None else environment
+    problems: list[str] = []
+    settings = Settings(
+        processed_messages_table=environment.get("PROCESSED_MESSAGES_TABLE", "").strip() or None,
+        max_receive_count=_count(environment, "MAX_RECEIVE_COUNT", DEFAULT_MAX_RECEIVE_COUNT, problems),
+        idempotency_disabled=_flag(environment, "IDEMPOTENCY_DISABLED", problems),
+    )
+    return settings, problems
 
 
 def _count(environment: Mapping[str, str], name: str, default: int, problems: list[str]) -> int:
