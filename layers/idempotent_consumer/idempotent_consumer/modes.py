@@ -52,6 +52,7 @@ class Mode(Protocol):
 
     def release(self, mark: Mark, store: Store, deadline: Deadline) -> None:
         """Give up what admission left behind for a delivery whose handler raised or never ran: here, nothing."""
+        del mark, store, deadline
 
 
 @dataclass(frozen=True)
