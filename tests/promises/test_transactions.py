@@ -8,7 +8,7 @@ from pynamodb.models import Model
 
 from idempotent_consumer import ConditionFailed, Eager, Lazy, Message, Natural, Outcome, Transactional, UnitOfWork
 from idempotent_consumer.dynamodb import DynamoDBStore
-from idempotent_consumer.errors import SecondWriteError, TooManyWritesError, WritesNotAllowedError
+from idempotent_consumer.errors import FailedCondition, SecondWriteError, TooManyWritesError, WritesNotAllowedError
 from idempotent_consumer.modes import Mode
 from idempotent_consumer.testing import sqs_record
 from tests.promises.faults import FaultyStore, Wire
@@ -221,9 +221,7 @@ def test_a_failed_condition_of_the_handler_is_told_with_the_item_it_met(shop: Wo
     error = worker.reports[0].error
     assert worker.outcomes == [Outcome.FAILED]
     assert isinstance(error, ConditionFailed)
-    assert [(failure.operation, failure.table_name, failure.item) for failure in error.failures] == [
-        ("Update", "stock", {"sku": "tea", "quantity": 0})
-    ]
+    assert error.failures == (FailedCondition("Update", "stock", {"sku": "tea"}, {"sku": "tea", "quantity": 0}),)
 
 
 def refusing(shop: World, handler: Handler = place) -> Worker:

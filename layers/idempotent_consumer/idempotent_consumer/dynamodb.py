@@ -198,7 +198,7 @@ class DynamoDBStore:
         if judge(old, mark.fingerprint, deadline.now_ms()) is not None:
             return old
         failures = [
-            FailedCondition(write.operation, write.request["TableName"], _plain(reason.get("Item")))
+            FailedCondition(write.operation, write.request["TableName"], _plain(write.key), _plain(reason.get("Item")))
             for write, reason in zip(writes, reasons[1:], strict=False)
             if reason.get("Code") == _CONDITION_FAILED
         ]

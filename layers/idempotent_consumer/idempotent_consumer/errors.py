@@ -124,11 +124,13 @@ class FailedCondition:
     Attributes:
         operation: `Put`, `Update`, `Delete` or `ConditionCheck`.
         table_name: the table of the write.
+        key: the key of the item, as plain values; None where a put in client form does not tell it.
         item: the item that the condition met, as plain values (numbers are `Decimal`); None if there was none.
     """
 
     operation: str
     table_name: str
+    key: Mapping[str, Any] | None
     item: Mapping[str, Any] | None
 
 

@@ -130,10 +130,12 @@ class Write:
     Attributes:
         operation: `Put`, `Update`, `Delete` or `ConditionCheck`.
         request: its parameters in the form of DynamoDB's TransactWriteItems.
+        key: the typed key of its item; None where a put in client form does not tell which attributes are the key.
     """
 
     operation: str
     request: Mapping[str, Any]
+    key: Mapping[str, Any] | None = None
 
 
 class Store(Protocol):

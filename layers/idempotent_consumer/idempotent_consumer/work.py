@@ -178,7 +178,8 @@ class UnitOfWork:
         table = request["TableName"]
         if key_names:
             self._key_names[table] = key_names
-        write = Write(operation, copy.deepcopy({**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}))
+        request = copy.deepcopy({**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
+        write = Write(operation, request, request.get("Key") or _part(request["Item"], key_names))
         if any(self._same_item(write, other) for other in self._writes):
             raise SecondWriteError(
                 f"an item of {table} is written twice; a transaction takes one write to an item: combine the two, such "
@@ -190,9 +191,10 @@ class UnitOfWork:
         table = one.request["TableName"]
         if table != other.request["TableName"]:
             return False
-        # Without a Key anywhere, two Puts in client form do not tell their keys: then DynamoDB refuses the transaction.
+        # Two puts in client form do not tell their key unless another write to their table does: then it is DynamoDB
+        # that refuses the transaction.
         names = self._key_names.get(table)
-        return names is not None and _values(one, names) == _values(other, names)
+        return names is not None and _key_of(one, names) == _key_of(other, names)
 
     def _check_allowed(self) -> None:
         if self._refusal:
@@ -203,9 +205,12 @@ class UnitOfWork:
         self._refusal = reason
 
 
-def _values(write: Write, names: frozenset[str]) -> list[Any]:
-    key = write.request.get("Key") or write.request["Item"]
-    return [key.get(name) for name in sorted(names)]
+def _key_of(write: Write, names: frozenset[str]) -> Mapping[str, Any] | None:
+    return write.key or _part(write.request["Item"], names)
+
+
+def _part(item: Mapping[str, Any], names: frozenset[str] | None) -> Mapping[str, Any] | None:
+    return {name: item.get(name) for name in names} if names else None
 
 
 def _key_names_of(model_class: type[Model]) -> frozenset[str]:

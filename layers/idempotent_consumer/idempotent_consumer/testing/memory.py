@@ -76,7 +76,7 @@ class InMemoryStore:
             item = mark.completed(now_ms)
             if self._is_free(item, now_ms) and (refused := [write for write in writes if self.refuse(write)]):
                 raise ConditionFailed(
-                    [FailedCondition(write.operation, write.request["TableName"], None) for write in refused]
+                    [FailedCondition(write.operation, write.request["TableName"], None, None) for write in refused]
                 )
             old = self._take(item, now_ms)
             if self.items[mark.key] is item:

@@ -1,0 +1,46 @@
+"""What makes a payment valid."""
+
+import json
+from typing import Any
+
+import pytest
+
+from payments import InvalidPayment, Payment
+
+FIELDS: dict[str, Any] = {"payment_id": "p-1", "order_id": "o-1", "amount_cents": 1999, "currency": "EUR"}
+
+
+def payment(**changes: Any) -> Payment:
+    return Payment.from_json(json.dumps(FIELDS | changes))
+
+
+def test_a_payment_is_read_as_it_was_sent() -> None:
+    assert payment() == Payment("p-1", "o-1", 1999, "EUR")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("payment_id", None),
+        ("payment_id", ""),
+        ("order_id", 7),
+        ("amount_cents", None),
+        ("amount_cents", 0),
+        ("amount_cents", -1),
+        ("amount_cents", 19.99),
+        ("amount_cents", True),
+        ("amount_cents", "1999"),
+        ("currency", None),
+        ("currency", "eur"),
+        ("currency", "EURO"),
+    ],
+)
+def test_an_invalid_payment_is_refused_by_the_name_of_its_field(name: str, value: object) -> None:
+    with pytest.raises(InvalidPayment, match=f"^{name}"):
+        payment(**{name: value})
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null"])
+def test_what_is_no_json_object_is_no_payment(text: str) -> None:
+    with pytest.raises(InvalidPayment, match=r"^a payment is"):
+        Payment.from_json(text)

@@ -1,0 +1,104 @@
+"""What `charge_payment` asks of the gateway, delivery by delivery."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.integration.application import Application
+from tools.payment_gateway import PaymentGateway
+
+EventOf = Callable[[str], dict[str, Any]]
+Outcomes = Callable[[], list[str]]
+
+
+def charged(gateway: PaymentGateway) -> list[str]:
+    return [charge.payment_id for charge in gateway.ledger.charges()]
+
+
+@pytest.fixture
+def paying(application: Application, gateway: PaymentGateway) -> Application:
+    """Return the application with the gateway to charge at."""
+    application.start("charge_payment", GATEWAY_URL=gateway.url)
+    return application
+
+
+@pytest.mark.parametrize("event", ["payments-single", "payments-redelivered"])
+def test_a_payment_is_charged_under_its_idempotency_key_and_remembered(
+    paying: Application, gateway: PaymentGateway, event_of: EventOf, event: str
+) -> None:
+    assert paying.invoke("charge_payment", event_of(event)) == []
+
+    (charge,) = gateway.ledger.charges()
+    key = "charge-payment#o-1001/payment"
+    assert (charge.payment_id, charge.amount_cents, charge.currency) == ("p-1001", 1999, "EUR")
+    assert charge.idempotency_key == hashlib.sha256(key.encode()).hexdigest()
+    assert paying.items("ProcessedMessagesTable")[key]["status"] == "COMPLETED"
+
+
+def test_a_payment_that_is_delivered_again_does_not_even_reach_the_gateway(
+    paying: Application, gateway: PaymentGateway, event_of: EventOf, outcomes: Outcomes
+) -> None:
+    paying.invoke("charge_payment", event_of("payments-single"))
+
+    assert paying.invoke("charge_payment", event_of("payments-redelivered")) == []
+
+    assert outcomes() == ["PROCESSED", "DUPLICATE"]
+    assert len(gateway.ledger.attempts("p-1001")) == 1
+
+
+def test_a_payment_that_is_sent_twice_in_one_batch_is_charged_once(
+    paying: Application, gateway: PaymentGateway, event_of: EventOf
+) -> None:
+    assert paying.invoke("charge_payment", event_of("payments-duplicates-in-batch")) == []
+
+    assert sorted(charged(gateway)) == ["p-1001", "p-1002"]
+    assert len(gateway.ledger.attempts("p-1001")) == 1
+
+
+def test_a_payment_of_less_than_nothing_is_rejected_and_its_neighbours_are_charged(
+    paying: Application, gateway: PaymentGateway, event_of: EventOf, outcomes: Outcomes
+) -> None:
+    event = event_of("payments-poison-in-batch")
+
+    assert paying.invoke("charge_payment", event) == [event["Records"][1]["messageId"]]
+
+    assert sorted(outcomes()) == ["PROCESSED", "PROCESSED", "REJECTED"]
+    assert sorted(charged(gateway)) == ["p-1001", "p-1002"]
+    assert "charge-payment#o-1666/payment" not in paying.items("ProcessedMessagesTable")
+
+
+def test_a_payment_whose_gateway_is_unavailable_comes_back_and_is_then_charged_once(
+    application: Application, event_of: EventOf, outcomes: Outcomes
+) -> None:
+    event = event_of("payments-single")
+    with PaymentGateway(unavailable_first={"p-1001": 1}) as gateway:
+        application.start("charge_payment", GATEWAY_URL=gateway.url)
+
+        assert application.invoke("charge_payment", event) == [event["Records"][0]["messageId"]]
+        assert application.items("ProcessedMessagesTable") == {}  # released: the next delivery need not wait
+        assert application.invoke("charge_payment", event) == []
+
+        assert charged(gateway) == ["p-1001"]
+    assert outcomes() == ["FAILED", "PROCESSED"]
+
+
+def test_a_declined_payment_is_rejected(application: Application, event_of: EventOf, outcomes: Outcomes) -> None:
+    event = event_of("payments-single")
+    with PaymentGateway(declined={"p-1001"}) as gateway:
+        application.start("charge_payment", GATEWAY_URL=gateway.url)
+
+        assert application.invoke("charge_payment", event) == [event["Records"][0]["messageId"]]
+
+        assert charged(gateway) == []
+    assert outcomes() == ["REJECTED"]
+    assert application.items("ProcessedMessagesTable") == {}
+
+
+def test_without_a_gateway_the_sandbox_charges(application: Application, event_of: EventOf) -> None:
+    function = application.start("charge_payment")
+
+    assert application.environment_of("charge_payment")["GATEWAY_URL"] == ""
+    assert application.invoke("charge_payment", event_of("payments-duplicates-in-batch")) == []
+    assert [payment.payment_id for payment in function.gateway.charges.values()] == ["p-1001", "p-1002"]
