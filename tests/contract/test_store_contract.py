@@ -19,7 +19,7 @@ def mark_of(owner: str, *, key: str = KEY, fingerprint: str | None = "1-spec:con
 
 
 def stored(store: Store, deadline: Deadline, key: str = KEY) -> ProcessedMessage | None:
-    return store.look_up([key], deadline, consistent=True).get(key)
+    return store.look_up([key], deadline).get(key)
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ def test_looking_up_finds_what_there_is_however_much_is_asked(store: Store, dead
     for number in range(3):
         store.remember(mark_of("a", key=f"consumer#{number}"), deadline)
 
-    found = store.look_up([f"consumer#{number}" for number in range(250)], deadline, consistent=True)
+    found = store.look_up([f"consumer#{number}" for number in range(250)], deadline)
 
     assert {"consumer#0", "consumer#1", "consumer#2"} == set(found)
 
@@ -257,7 +257,7 @@ def test_looking_up_finds_what_there_is_however_much_is_asked(store: Store, dead
 def test_looking_up_a_key_twice_is_looking_it_up_once(store: Store, deadline: Deadline) -> None:
     store.remember(mark_of("a"), deadline)
 
-    assert {KEY} == set(store.look_up([KEY, KEY], deadline, consistent=False))
+    assert {KEY} == set(store.look_up([KEY, KEY], deadline))
 
 
 def test_an_item_without_fingerprint_has_none(store: Store, deadline: Deadline) -> None:

@@ -30,6 +30,10 @@ class FaultyStore:
         self.calls: list[str] = []
         self.is_dead = False
 
+    @property
+    def region(self) -> str | None:
+        return self._store.region
+
     def fail(self, method: str, *, applied: bool = False) -> None:
         """Let every call of a method go unanswered from now on, whether it is applied or not."""
         self._faults[method] = applied
@@ -38,8 +42,8 @@ class FaultyStore:
         """Let every call be answered again."""
         self._faults.clear()
 
-    def look_up(self, keys: Sequence[str], deadline: Deadline, *, consistent: bool) -> Mapping[str, ProcessedMessage]:
-        return self._call("look_up", lambda: self._store.look_up(keys, deadline, consistent=consistent))
+    def look_up(self, keys: Sequence[str], deadline: Deadline) -> Mapping[str, ProcessedMessage]:
+        return self._call("look_up", lambda: self._store.look_up(keys, deadline))
 
     def claim(self, mark: Mark, deadline: Deadline, *, lease_ms: int) -> ProcessedMessage | None:
         return self._call("claim", lambda: self._store.claim(mark, deadline, lease_ms=lease_ms))
@@ -73,12 +77,14 @@ class Wire:
 
     Attributes:
         requests: name and parameters of each, every try counted.
+        on_request: is called at each.
     """
 
     def __init__(self, store: DynamoDBStore) -> None:
         self._events = store._client.meta.events
         self._hooks: list[tuple[str, Callable[..., Any]]] = []
         self.requests: list[tuple[str, dict[str, Any]]] = []
+        self.on_request: Callable[[], None] = lambda: None
         self._hook("provide-client-params.dynamodb", self._see)
 
     @property
@@ -95,6 +101,17 @@ class Wire:
                 raise ReadTimeoutError(endpoint_url="dynamodb")
 
         self._hook(f"after-call.dynamodb.{operation}", lose)
+
+    def never_answer(self, operation: str, wait: Callable[[], None], *, after: int = 0) -> None:
+        """Let every request, after some, wait for as long as one is waited for, and not be carried out."""
+        left = itertools.chain(itertools.repeat(False, after), itertools.repeat(True))
+
+        def hang(**_: Any) -> None:
+            if next(left):
+                wait()
+                raise ReadTimeoutError(endpoint_url="dynamodb")
+
+        self._hook(f"before-call.dynamodb.{operation}", hang)
 
     def refuse(self, operation: str, code: str, *, times: int) -> None:
         """Let the next requests be answered with an error, and not be carried out."""
@@ -139,3 +156,4 @@ class Wire:
 
     def _see(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         self.requests.append((model.name, params))
+        self.on_request()

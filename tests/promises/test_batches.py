@@ -8,7 +8,6 @@ import pytest
 
 from idempotent_consumer import (
     Eager,
-    IdempotentConsumer,
     Lazy,
     Message,
     Natural,
@@ -16,12 +15,12 @@ from idempotent_consumer import (
     Reject,
     Transactional,
     UnitOfWork,
-    attribute,
     body_field,
 )
 from idempotent_consumer.errors import BatchFailedError, NotAnSQSEventError, UnreportableRecordError
 from idempotent_consumer.modes import Mode
 from idempotent_consumer.testing import FakeContext, InMemoryStore, sqs_event, sqs_record
+from tests.promises.faults import FaultyStore
 from tests.promises.world import World
 
 FIFO = "arn:aws:sqs:eu-central-1:111122223333:orders.fifo"
@@ -171,30 +170,6 @@ def test_a_failed_record_without_sqs_message_id_fails_the_batch_after_its_neighb
     assert worker.handled == ["1"]
 
 
-@pytest.mark.parametrize("error", [SystemExit(1), GeneratorExit(), ValueError("x")])
-def test_whatever_a_handler_raises_concerns_its_own_message_only(world: World, error: BaseException) -> None:
-    def stop(message: Message, work: UnitOfWork) -> None:
-        if message.id == "1":
-            raise error
-
-    worker = world.worker(Eager(), stop)
-
-    assert worker.deliver(*records(2)) == ["m1"]
-    assert worker.handled == ["1", "2"]
-
-
-def test_an_observer_that_raises_changes_nothing() -> None:
-    def broken(report: object) -> None:
-        raise RuntimeError("broken")
-
-    consumer = IdempotentConsumer(
-        "consumer", mode=Lazy(), message_id=attribute("id"), store=InMemoryStore(), on_outcome=broken
-    )
-    consumer.handler(lambda message, work: None)
-
-    assert consumer.consume(sqs_event(sqs_record("", attributes={"id": "1"})))["batchItemFailures"] == []
-
-
 # -- equal deliveries in one batch ---------------------------------------------------------------------------
 
 
@@ -293,6 +268,32 @@ def test_a_body_that_cannot_be_read_stops_its_group(world: World) -> None:
     bad = sqs_record("{", sqs_message_id="bad", group_id="g", queue_arn=FIFO)
 
     assert worker.deliver(*fifo("g", "1"), bad, *fifo("g", "2")) == ["bad", "m2"]
+
+
+def test_a_body_that_is_no_text_stops_its_group_too(world: World) -> None:
+    bad = {**fifo("g", "1")[0], "body": {"id": "1"}}
+
+    assert world.worker(Lazy()).deliver(bad, *fifo("g", "2")) == ["m1", "m2"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_equal_deliveries_in_two_groups_each_keep_their_place(world: World, concurrency: int) -> None:
+    """Folded across groups, the second group would go on past its first delivery, which has failed."""
+    worker = world.worker(Lazy(), fail_on("a"), concurrency=concurrency)
+    elsewhere, here = ({**fifo(group, "a")[0], "messageId": f"a-{group}"} for group in ("g1", "g2"))
+
+    came_back = worker.deliver(elsewhere, here, *fifo("g2", "d"))
+
+    assert came_back == ["a-g1", "a-g2", "md"]
+    assert "d" not in worker.handled
+
+
+def test_equal_deliveries_in_two_groups_run_once(world: World) -> None:
+    worker = world.worker(Lazy())
+    elsewhere, here = ({**fifo(group, "a")[0], "messageId": f"a-{group}"} for group in ("g1", "g2"))
+
+    assert worker.deliver(elsewhere, here, *fifo("g2", "d")) == []
+    assert sorted(worker.handled) == ["a", "d"]
 
 
 def test_a_fifo_record_without_group_stands_alone(world: World) -> None:
@@ -412,6 +413,54 @@ def test_a_deep_backlog_is_worked_off_with_hardly_a_message_dead_lettered_untrie
     assert dead == []
     assert set(receives) == set(worker.handled)
     assert "BatchSize x duration of a handler exceeds" in caplog.text
+
+
+def test_a_thousand_duplicates_are_settled_or_put_off_but_never_cut_off(world: World) -> None:
+    """Their claims alone would take longer than the invocation has."""
+
+    class SlowStore(FaultyStore):
+        def _call(self, method: str, call: Any) -> Any:
+            world.pass_ms(100)
+            return super()._call(method, call)
+
+    worker = world.worker(Eager(), store=SlowStore(world.store))
+    worker.deliver(*records(1))
+    ends_ms = worker.clock.now_ms() + 30_000
+
+    worker.deliver(*(sqs_record({"id": "1", "x": 1, "n": number}) for number in range(1_000)))
+
+    assert worker.clock.now_ms() < ends_ms
+    assert worker.outcomes[0] in (Outcome.REJECTED, Outcome.DEFERRED)
+    assert worker.outcomes.count(Outcome.DEFERRED) < 1_000
+
+
+def test_slow_parsing_leaves_half_the_time_for_handling(world: World) -> None:
+    def parse(body: str) -> str:
+        world.pass_ms(100)
+        return body
+
+    worker = world.worker(Lazy(), taking(world, 1_000), parse=parse)
+
+    came_back = worker.deliver(*records(1_000))
+
+    assert len(worker.handled) >= 10
+    assert len(came_back) == 1_000 - len(worker.handled)
+
+
+def test_a_lazy_window_looks_again_before_a_handler_that_starts_much_later(world: World) -> None:
+    """What another worker has stored in between is not handled again."""
+    other = world.worker(Lazy())
+
+    def slow(message: Message, work: UnitOfWork) -> None:
+        if len(worker.handled) == 1:
+            other.deliver(*(record for record in records(3) if record["messageId"] != f"m{message.id}"))
+        world.pass_ms(5_000)
+
+    worker = world.worker(Lazy(), slow)
+    worker.deliver(*records(3))
+
+    assert len(worker.handled) == 1
+    assert sorted(worker.outcomes) == [Outcome.DUPLICATE, Outcome.DUPLICATE, Outcome.PROCESSED]
 
 
 def test_a_batch_of_any_size_is_one_batch(world: World) -> None:

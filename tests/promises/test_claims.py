@@ -294,6 +294,46 @@ def test_a_store_that_throttles_for_ever_leaves_the_neighbours_time_to_be_told(
     assert worker.clock.now_ms() - began_ms < TIMEOUT_MS
 
 
+@pytest.mark.parametrize("count", [10, 100])
+def test_a_store_that_never_answers_leaves_time_to_say_so(table: DynamoDBStore, wire: Wire, count: int) -> None:
+    """Every try lasts its three seconds."""
+    worker = World(table).worker(Eager())
+    wire.never_answer("PutItem", lambda: worker.clock.sleep_ms(3_000))
+    wire.never_answer("DeleteItem", lambda: worker.clock.sleep_ms(3_000))
+    ends_ms = worker.clock.now_ms() + TIMEOUT_MS
+
+    came_back = worker.deliver(*(arrival(str(number)) for number in range(count)))
+
+    assert len(came_back) == count
+    assert worker.clock.now_ms() < ends_ms
+
+
+def test_a_completion_that_is_never_answered_leaves_time_to_acknowledge_the_neighbours(
+    table: DynamoDBStore, wire: Wire
+) -> None:
+    worker = World(table).worker(Lazy(), lambda message, work: worker.clock.sleep_ms(2_000))
+    worker.deliver(arrival("0"))
+    ends_ms = worker.clock.now_ms() + 15_000
+    wire.never_answer("PutItem", lambda: worker.clock.sleep_ms(3_000), after=3)
+
+    worker.deliver(*(arrival(str(number)) for number in range(1, 9)), remaining_ms=15_000)
+
+    assert worker.clock.now_ms() < ends_ms
+    assert worker.outcomes.count(Outcome.PROCESSED) == 3
+    assert Outcome.UNRECORDED in worker.outcomes
+
+
+def test_a_clock_that_steps_back_does_not_make_the_tries_endless(table: DynamoDBStore, wire: Wire) -> None:
+    wire.refuse("PutItem", "ThrottlingException", times=10_000)
+    worker = World(table).worker(Eager())
+    wire.on_request = lambda: worker.clock.sleep_ms(-60_000)
+
+    worker.deliver(arrival())
+
+    assert worker.outcomes == [Outcome.FAILED]
+    assert len(wire.requests) <= 200
+
+
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException", "ValidationException"])
 def test_a_refusal_is_told_at_once_and_not_tried_again(table: DynamoDBStore, wire: Wire, code: str) -> None:
     wire.refuse("PutItem", code, times=100)

@@ -95,9 +95,9 @@ def test_a_mode_that_is_none_is_refused(mode: Any) -> None:
         IdempotentConsumer("consumer", mode=mode, message_id=attribute("id"), store=InMemoryStore())
 
 
-@pytest.mark.parametrize("lease", [timedelta(0), timedelta(seconds=-1)])
-def test_a_lease_of_nothing_is_refused(lease: timedelta) -> None:
-    with pytest.raises(ConfigurationError, match="a lease is longer than nothing"):
+@pytest.mark.parametrize("lease", [timedelta(0), timedelta(seconds=-1), timedelta(days=1), 30])
+def test_a_lease_of_nothing_or_for_ever_is_refused(lease: Any) -> None:
+    with pytest.raises(ConfigurationError, match="give a timedelta of at most 12:00:00"):
         Eager(lease=lease)
 
 

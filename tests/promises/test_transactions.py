@@ -1,5 +1,6 @@
 """What transactional mode promises: the writes and the record together, once, whatever crashes."""
 
+import threading
 from typing import Any, ClassVar
 
 import pytest
@@ -409,3 +410,52 @@ def test_a_write_that_comes_after_the_handler_is_refused_and_not_lost_in_silence
 
     with pytest.raises(WritesNotAllowedError, match="has returned"):
         kept[0].save(Order("late"))
+
+
+def test_a_write_by_a_thread_is_either_committed_or_refused_but_never_lost(shop: World) -> None:
+    """It is being serialised while the handler returns."""
+    serialising, returned = threading.Event(), threading.Event()
+    refused: list[Exception] = []
+
+    class Slow(Order):
+        class Meta:
+            table_name = "orders"
+            region = "eu-central-1"
+
+        def serialize(self, null_check: bool = True) -> dict[str, dict[str, Any]]:
+            serialising.set()
+            returned.wait(60)
+            return super().serialize(null_check)
+
+    def save(work: UnitOfWork) -> None:
+        try:
+            work.save(Slow("late"))
+        except WritesNotAllowedError as error:
+            refused.append(error)
+
+    def handle(message: Message, work: UnitOfWork) -> None:
+        thread = threading.Thread(target=save, args=(work,))
+        thread.start()
+        threads.append(thread)
+        serialising.wait(60)
+
+    threads: list[threading.Thread] = []
+    shop.worker(Transactional(), handle).deliver(arrival())
+    returned.set()
+    threads[0].join()
+
+    assert len(refused) == 1
+    assert effects() == ([], 5)
+
+
+def test_a_model_of_another_region_is_refused_and_not_written_to_a_namesake(shop: World) -> None:
+    class Elsewhere(Order):
+        class Meta:
+            table_name = "orders"
+            region = "us-east-1"
+
+    worker = shop.worker(Transactional(), lambda message, work: work.save(Elsewhere("1")))
+    worker.deliver(arrival())
+
+    assert "one transaction spans one region" in worker.reports[0].reason
+    assert effects() == ([], 5)

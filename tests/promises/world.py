@@ -95,7 +95,7 @@ class World:
     def items(self, *keys: str) -> dict[str, ProcessedMessage]:
         """Return what is stored under the keys."""
         deadline = Deadline(self.workers[0].clock)
-        return dict(self.store.look_up(keys, deadline, consistent=True))
+        return dict(self.store.look_up(keys, deadline))
 
     def pass_ms(self, duration_ms: int) -> None:
         """Let time pass, for every worker."""

@@ -1,8 +1,10 @@
-"""Call what users have written: of the right signature, in a context of its own, on an event loop if it is async."""
+"""Call what users have written: of the right signature, in a context of its own, and to its very end."""
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
 import contextvars
 import inspect
 import threading
@@ -11,13 +13,15 @@ from typing import Any
 
 from idempotent_consumer.errors import ConfigurationError
 
+_LEFTOVERS_S = 1.0  # for tasks that handlers have left behind to end when they are cancelled
+
 
 def check_signature(function: Any, *parameters: str) -> None:
     """
-    Make sure that a function can be called with the given positional arguments, and that its body then runs.
+    Make sure that a function can be called with the given positional arguments.
 
     Raises:
-        ConfigurationError: it cannot.
+        ConfigurationError: it cannot, or is a generator, whose body would not run.
     """
     wanted = f"({', '.join(parameters)})"
     name = getattr(function, "__qualname__", repr(function))
@@ -42,38 +46,88 @@ class Caller:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._loop: _LoopThread | None = None
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Call a function and, if it returns an awaitable, wait for its end; what it raises comes out of here."""
+        """
+        Call a function and wait for its end; what it raises comes out of here.
+
+        What it returns is looked at only for work that is not done yet: an awaitable is awaited, a future waited for.
+
+        Raises:
+            ConfigurationError: it returned a generator, whose body has not run and would never.
+        """
         context = contextvars.copy_context()
         result = context.run(function, *arguments)
-        if inspect.isawaitable(result):
-            context.run(self._finish, result)
+        while inspect.isawaitable(result):
+            result = context.run(self._finish, result)
+        if isinstance(result, concurrent.futures.Future):
+            result.result()
+        elif inspect.isgenerator(result) or inspect.isasyncgen(result):
+            raise ConfigurationError("the handler returned a generator, whose body never runs: return instead of yield")
 
     def close(self) -> None:
         """End the event loop, and what handlers have left running on it."""
-        if self._loop and self._thread:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+        if self._loop is not None:
+            self._loop.close()
 
-    def _finish(self, awaitable: Awaitable[Any]) -> None:
-        asyncio.run_coroutine_threadsafe(_awaited(awaitable), self._running_loop()).result()
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
+    def _finish(self, awaitable: Awaitable[Any]) -> Any:
         with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=_run, args=(self._loop,), name="async-handlers")
-                self._thread.start()
-            return self._loop
+            self._loop = self._loop or _LoopThread()
+        return self._loop.finish(awaitable)
 
 
-async def _awaited(awaitable: Awaitable[Any]) -> None:
-    await awaitable
+class _LoopThread:
+    """
+    Run an event loop until it is closed.
+
+    asyncio lets SystemExit and KeyboardInterrupt of any task end the loop, and any task may stop it. The handlers of
+    other messages are on it as well, so it goes on all the same.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._is_closing = False
+        # A daemon, since a task that does not let itself be cancelled must not keep the process from ending.
+        self._thread = threading.Thread(target=self._run, name="async-handlers", daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._loop.close()
+            raise
+
+    def finish(self, awaitable: Awaitable[Any]) -> Any:
+        """Return what an awaitable comes to, in the calling thread; what it raises comes out of here."""
+        result, error = asyncio.run_coroutine_threadsafe(_ended(awaitable), self._loop).result()
+        if error is not None:
+            raise error
+        return result
+
+    def close(self) -> None:
+        """Stop the loop, cancel what is left on it, and wait for that a moment."""
+        self._is_closing = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(2 * _LEFTOVERS_S)
+
+    def _run(self) -> None:
+        while not self._is_closing:
+            with contextlib.suppress(BaseException):
+                self._loop.run_forever()
+        with contextlib.suppress(BaseException):
+            self._loop.run_until_complete(_cancel_leftovers())
+        self._loop.close()
 
 
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        runner.get_loop().run_forever()
+async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """Await, and return what was raised instead of raising it: some exceptions would end the loop."""
+    try:
+        return await awaitable, None
+    except BaseException as error:  # noqa: BLE001 - raised again in the thread that called
+        return None, error
+
+
+async def _cancel_leftovers() -> None:
+    if leftovers := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in leftovers:
+            task.cancel()
+        await asyncio.wait(leftovers, timeout=_LEFTOVERS_S)

@@ -37,8 +37,8 @@ class IdempotentConsumer:
         retention: how long a processed message is remembered; a day at least.
         fingerprint: JMESPaths of the content by which a message that returns under the same id is compared; all of
             it by default. None compares nothing, for producers that send again with a new timestamp.
-        concurrency: how many handlers run at the same time.
-        on_outcome: called with the report of every delivery.
+        concurrency: how many handlers run at the same time, 100 at most.
+        on_outcome: called with the report of every delivery; what it raises changes nothing.
         raise_when_all_failed: raise `BatchFailedError` if every delivery failed, for who wants Lambda's error metric.
         settings: what the deployment decides; read from the environment by default.
         clock: the time; tests bring their own.
@@ -74,10 +74,11 @@ class IdempotentConsumer:
             retention=retention,
             fingerprint=fingerprint,
             concurrency=concurrency,
+            on_outcome=on_outcome,
             settings=settings,
             clock=clock or SystemClock(),
         )
-        self._observer = Telemetry(name, on_outcome)
+        self._observer = Telemetry(name)
         self._raise_when_all_failed = raise_when_all_failed
         self._handlers = Handlers()
 

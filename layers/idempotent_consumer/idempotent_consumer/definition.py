@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -12,7 +13,8 @@ from idempotent_consumer.dynamodb import DynamoDBStore
 from idempotent_consumer.errors import ConfigurationError
 from idempotent_consumer.identity import FingerprintSpecification, MessageIdStrategy, consumer_name_problem
 from idempotent_consumer.modes import Mode
-from idempotent_consumer.settings import Settings, read_settings
+from idempotent_consumer.outcome import DeliveryReport
+from idempotent_consumer.settings import MOST_CONCURRENT, Settings, read_settings
 from idempotent_consumer.store import Store
 
 
@@ -29,6 +31,7 @@ class Definition:
     retention: timedelta
     fingerprint: FingerprintSpecification | None
     concurrency: int
+    on_outcome: Callable[[DeliveryReport], None] | None
     settings: Settings
     clock: Clock
 
@@ -51,7 +54,9 @@ def define(
     Raises:
         ConfigurationError: naming every problem, those of the environment included.
     """
-    settings, problems = (settings, []) if settings else read_settings()
+    problems: list[str] = []
+    if settings is None:
+        settings, problems = read_settings()
     specification = None
     try:
         specification = FingerprintSpecification(fingerprint) if fingerprint is not None else None
@@ -85,11 +90,15 @@ def _problems_of_remembering(definition: Definition) -> Iterator[str]:
             "message_id is missing, and there is no default: say what identifies a message, such as "
             'attribute("message-id") or body_field("order_id")'
         )
-    if definition.retention < definition.settings.shortest_retention:
+    if not isinstance(definition.retention, timedelta):
+        yield f"retention is {definition.retention!r}: give a timedelta"
+    elif definition.retention < definition.settings.shortest_retention:
         yield (
             f"retention is {definition.retention}: a message can come back for days, so remember it for "
             f"{definition.settings.shortest_retention} at least"
         )
+    if definition.store is not None and not isinstance(definition.store, Store):
+        yield f"store is {definition.store!r}: give a DynamoDBStore, or what has all methods of one"
     if definition.store is None and not definition.settings.processed_messages_table:
         yield "PROCESSED_MESSAGES_TABLE is not set: name the table of processed messages, or pass store="
 
@@ -98,7 +107,11 @@ def _problems_of_handling(definition: Definition) -> Iterator[str]:
     for error in definition.reject_on:
         if not (isinstance(error, type) and issubclass(error, BaseException)):
             yield f"reject_on holds {error!r}: give exception classes"
-    if definition.parse is not None and not callable(definition.parse):
-        yield f"parse is {definition.parse!r}: give a function of the body"
-    if not isinstance(definition.concurrency, int) or definition.concurrency < 1:
-        yield f"concurrency is {definition.concurrency!r}: give a whole number from 1"
+    if definition.parse is not None and (
+        not callable(definition.parse) or inspect.iscoroutinefunction(definition.parse)
+    ):
+        yield f"parse is {definition.parse!r}: give a function of the body, one that is not async"
+    if definition.on_outcome is not None and not callable(definition.on_outcome):
+        yield f"on_outcome is {definition.on_outcome!r}: give a function of the report"
+    if not isinstance(definition.concurrency, int) or not 1 <= definition.concurrency <= MOST_CONCURRENT:
+        yield f"concurrency is {definition.concurrency!r}: give a whole number from 1 to {MOST_CONCURRENT}"

@@ -6,11 +6,9 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from idempotent_consumer.message import Message
+from idempotent_consumer.message import Message, SqsRecord
 from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement
 from idempotent_consumer.store import UNMARKED, Mark
-
-FIFO_SUFFIX = ".fifo"
 
 
 @dataclass(eq=False, slots=True)
@@ -20,22 +18,22 @@ class Delivery:
 
     Attributes:
         position: place of its record in the event.
-        sqs_message_id: SQS's own id; empty if the record has none.
-        message: what the record holds; None if it could not be read.
+        record: what SQS says about it.
+        message: what it delivers; None if that could not be read.
         mark: what is written about it; UNMARKED if nothing is, or it could not be read.
         settlement: its outcome, once there is one.
-        is_admitted: whether its mode let it in, so that it may hold a claim.
+        admitted_ms: when its mode let it in, so that it may hold a claim; None before.
         is_handled: whether the handler was started for it.
         duration_ms: time spent in the handler and in recording its result.
         folds: equal deliveries that share its fate.
     """
 
     position: int
-    sqs_message_id: str
+    record: SqsRecord
     message: Message | None = None
     mark: Mark = UNMARKED
     settlement: Settlement | None = None
-    is_admitted: bool = False
+    admitted_ms: int | None = None
     is_handled: bool = False
     duration_ms: int = 0
     folds: tuple[Delivery, ...] = ()
@@ -46,6 +44,13 @@ class Delivery:
         return self.mark.key or None
 
     @property
+    def lane(self) -> object:
+        """Name the lane: a group of a FIFO queue is one, every other delivery goes by itself."""
+        # A group id on a standard queue makes it a fair queue, which keeps no order.
+        is_ordered = self.record.is_fifo and self.record.group_id
+        return (self.record.queue_arn, self.record.group_id) if is_ordered else self.position
+
+    @property
     def is_acknowledged(self) -> bool:
         """Tell whether it is settled so that SQS may delete it."""
         return self.settlement is not None and self.settlement.outcome.acknowledged
@@ -54,9 +59,9 @@ class Delivery:
         """Take the settlement, and pass it on to the folds."""
         self.settlement = settlement
         if settlement.outcome.acknowledged:
-            shared = Settlement(Outcome.DUPLICATE, f"equal to {self.sqs_message_id} of the same batch")
+            shared = Settlement(Outcome.DUPLICATE, f"equal to {self.record.sqs_message_id} of the same batch")
         else:
-            reason = f"equal to {self.sqs_message_id} of the same batch: {settlement.reason}"
+            reason = f"equal to {self.record.sqs_message_id} of the same batch: {settlement.reason}"
             shared = Settlement(settlement.outcome, reason, settlement.error)
         for fold in self.folds:
             fold.settlement = shared
@@ -71,7 +76,7 @@ class Delivery:
             handled=self.is_handled,
             reason=settlement.reason,
             error=settlement.error,
-            sqs_message_id=self.sqs_message_id,
+            record=self.record,
             message=self.message,
             duration_ms=self.duration_ms,
         )
@@ -81,6 +86,9 @@ def fold(deliveries: Iterable[Delivery]) -> list[Delivery]:
     """
     Fold deliveries with equal key and equal fingerprint onto the one that SQS has delivered most often.
 
+    Equal ones of two FIFO groups are not folded: each keeps its place in its own, and the second is admitted after the
+    first's outcome.
+
     Args:
         deliveries: all of the batch.
 
@@ -89,42 +97,31 @@ def fold(deliveries: Iterable[Delivery]) -> list[Delivery]:
     """
     equals: dict[object, list[Delivery]] = {}
     for delivery in deliveries:
-        mark = delivery.mark
-        equals.setdefault((mark.key, mark.fingerprint) if mark.key else delivery.position, []).append(delivery)
+        lane = delivery.lane if delivery.record.is_fifo else None
+        same = (delivery.mark.key, delivery.mark.fingerprint, lane) if delivery.key else delivery.position
+        equals.setdefault(same, []).append(delivery)
     return [_folded(group) for group in equals.values()]
 
 
 def _folded(group: list[Delivery]) -> Delivery:
-    first = max(group, key=_receive_count)  # of equal counts, the first
+    first = max(group, key=lambda delivery: delivery.record.receive_count)  # of equal counts, the first
     first.folds = tuple(other for other in group if other is not first)
     return first
 
 
 def lanes(deliveries: Iterable[Delivery]) -> list[Sequence[Delivery]]:
     """
-    Lay the lanes of a batch: a group of a FIFO queue goes in its order, every other delivery by itself.
+    Lay the lanes of a batch: the deliveries of each in their order.
 
     The lane that was received most often comes first. Ties come in an order that differs at each receive, so that a
     message which kills the process is not always ahead of the same neighbours.
     """
     by_lane: dict[object, list[Delivery]] = {}
     for delivery in deliveries:
-        by_lane.setdefault(_lane(delivery), []).append(delivery)
-    return sorted(by_lane.values(), key=lambda lane: _turn(lane[0]))
+        by_lane.setdefault(delivery.lane, []).append(delivery)
+    return sorted(by_lane.values(), key=lambda lane: _turn(lane[0].record))
 
 
-def _lane(delivery: Delivery) -> object:
-    message = delivery.message
-    # A group id on a standard queue makes it a fair queue, which keeps no order.
-    if message and message.group_id and message.queue_arn.endswith(FIFO_SUFFIX):
-        return message.queue_arn, message.group_id
-    return delivery.position
-
-
-def _turn(delivery: Delivery) -> tuple[int, bytes]:
-    count = _receive_count(delivery)
-    return -count, hashlib.sha256(f"{delivery.sqs_message_id}/{count}".encode(errors="replace")).digest()
-
-
-def _receive_count(delivery: Delivery) -> int:
-    return delivery.message.receive_count if delivery.message else 1
+def _turn(record: SqsRecord) -> tuple[int, bytes]:
+    name = f"{record.sqs_message_id}/{record.receive_count}"
+    return -record.receive_count, hashlib.sha256(name.encode(errors="replace")).digest()

@@ -15,15 +15,15 @@ from idempotent_consumer.clock import Deadline
 from idempotent_consumer.conditions import ProcessedMessageItem, is_my_claim, may_be_completed, may_be_taken
 from idempotent_consumer.errors import ConditionFailed, ConfigurationError, FailedCondition, StoreRefusedError
 from idempotent_consumer.requesting import PASSING_CODES, TryAgain, until_answered
-from idempotent_consumer.settings import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, STORE_SHARE
+from idempotent_consumer.settings import CONNECT_TIMEOUT_S, MOST_CONCURRENT, READ_TIMEOUT_S, STORE_SHARE
 from idempotent_consumer.store import ITEM_VERSION, Mark, ProcessedMessage, Status, Write, judge
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 _KEYS_PER_LOOK_UP = 100  # BatchGetItem takes no more
-_CONNECTIONS = 64  # threads of one function that may talk to the store at once
 _CONDITION_FAILED = "ConditionalCheckFailed"
+_STATUSES = {status.value: status for status in Status}
 _FAR_FUTURE_MS = 253_402_300_799_000  # 9999-12-31
 
 
@@ -45,7 +45,7 @@ class DynamoDBStore:
             connect_timeout_seconds=CONNECT_TIMEOUT_S,
             read_timeout_seconds=READ_TIMEOUT_S,
             max_retry_attempts=0,
-            max_pool_connections=_CONNECTIONS,
+            max_pool_connections=MOST_CONCURRENT,
         )
         try:
             self._connection.client  # noqa: B018 - made now, in the init phase, and not in the first message's time
@@ -53,13 +53,18 @@ class DynamoDBStore:
             raise ConfigurationError("there is no AWS region: set AWS_DEFAULT_REGION") from error
 
     @property
+    def region(self) -> str:
+        """Return the AWS region of the table."""
+        return self._client.meta.region_name
+
+    @property
     def _client(self) -> DynamoDBClient:
         return cast("DynamoDBClient", self._connection.client)
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def look_up(self, keys: Sequence[str], deadline: Deadline, *, consistent: bool) -> Mapping[str, ProcessedMessage]:
-        """Return the items that there are for the keys; with `consistent`, all that was written before the call."""
+    def look_up(self, keys: Sequence[str], deadline: Deadline) -> Mapping[str, ProcessedMessage]:
+        """Return the items that there are for the keys, with all that was written before the call."""
         found: dict[str, ProcessedMessage] = {}
         missing = list(dict.fromkeys(keys))
 
@@ -67,7 +72,7 @@ class DynamoDBStore:
             nonlocal missing
             request = {
                 "Keys": [{"id": {"S": key}} for key in missing[:_KEYS_PER_LOOK_UP]],
-                "ConsistentRead": consistent,
+                "ConsistentRead": True,
             }
             response = self._client.batch_get_item(RequestItems={self.table_name: request})  # type: ignore[dict-item]
             for item in response["Responses"].get(self.table_name, []):
@@ -237,22 +242,34 @@ def _to_item(message: ProcessedMessage) -> dict[str, Any]:
 
 
 def _from_item(item: Mapping[str, Any]) -> ProcessedMessage:
+    """
+    Read a stored item, as far as the conditions read it.
+
+    What is missing or unknown never counts as permission, since the item may be somebody's claim: its message comes
+    back until a person looks, in the dead-letter queue at last.
+    """
+    status = _STATUSES.get(_text(item, "status"))
+    return ProcessedMessage(
+        key=_text(item, "id"),
+        status=status or Status.IN_PROGRESS,
+        owner=_text(item, "owner"),
+        lease_until_ms=_number(item, "lease_until") if status else _FAR_FUTURE_MS,
+        expires_at_s=_number(item, "expires_at"),
+        fingerprint=_text(item, "fingerprint") or None,
+        updated_at_ms=_number(item, "updated_at"),
+        source=_text(item, "source"),
+    )
+
+
+def _text(item: Mapping[str, Any], name: str) -> str:
+    return cast("str", item.get(name, {}).get("S", ""))
+
+
+def _number(item: Mapping[str, Any], name: str) -> int:
     try:
-        return ProcessedMessage(
-            key=item["id"]["S"],
-            status=Status(item["status"]["S"]),
-            owner=item["owner"]["S"],
-            lease_until_ms=int(item["lease_until"]["N"]),
-            expires_at_s=int(item["expires_at"]["N"]),
-            fingerprint=item["fingerprint"]["S"] if "fingerprint" in item else None,
-            updated_at_ms=int(item["updated_at"]["N"]),
-            source=item["source"]["S"],
-        )
-    except (KeyError, ValueError, TypeError):
-        # Not written by this version of the package. It may be somebody's claim, so it is taken for one that does not
-        # end by itself: the message comes back, and in the end to the dead-letter queue, where somebody looks.
-        key = item.get("id", {}).get("S", "")
-        return ProcessedMessage(key, Status.IN_PROGRESS, "unreadable item", _FAR_FUTURE_MS, 0, None, 0, "unknown")
+        return int(item[name]["N"])
+    except (KeyError, ValueError):
+        return _FAR_FUTURE_MS
 
 
 def _plain(item: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
 import jmespath
@@ -23,7 +24,10 @@ MessageIdStrategy = Callable[[Message], Any]
 
 LONGEST_KEY_BYTES = 2_048  # DynamoDB's limit for a partition key
 _HASHED = "sha256:"
-_EXACT_FLOAT = 2**53  # up to here every whole number has a float of its own
+_DEEPEST = 200  # levels of JSON; the interpreter's own limit lies far beyond
+_BRACKETS_AND_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+_LONGEST_INTEGER = 4_000  # digits; Python reads and writes no more than 4,300
+_EXACT = Context(prec=_LONGEST_INTEGER, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 _CONSUMER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
 
 
@@ -130,7 +134,7 @@ def message_id_of(message: Message, strategy: MessageIdStrategy) -> str:
     if value is None:
         raise MissingMessageIdError("the id strategy found nothing")
     if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
+        return int.__repr__(value)  # not what a subclass, such as an enumeration, makes of it
     if not isinstance(value, str):
         raise UnusableMessageIdError(f"the id is {_named(value)}: only text and whole numbers can be ids")
     if not value.strip():
@@ -139,7 +143,7 @@ def message_id_of(message: Message, strategy: MessageIdStrategy) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise UnusableMessageIdError(f"the id is no valid text: {error.reason}") from error
-    return value
+    return str.__str__(value)
 
 
 def key_of(consumer: str, message_id: str) -> str:
@@ -172,8 +176,8 @@ class FingerprintSpecification:
     """
     Compute what the content of two messages is compared by.
 
-    Key order, blanks and the way a number is written make no difference. The fingerprint begins with the id of its
-    specification, so that one made by another specification is never compared.
+    Key order, blanks and the way a number is written make no difference; every digit does. The fingerprint begins
+    with the id of its specification, so that one made by another specification is never compared.
 
     Args:
         paths: JMESPaths of what counts in a JSON body; `@` is all of it. A body that is not JSON counts as its text.
@@ -182,7 +186,7 @@ class FingerprintSpecification:
     __slots__ = ("_paths", "id")
 
     def __init__(self, paths: Sequence[str]) -> None:
-        if isinstance(paths, str) or not paths:
+        if not isinstance(paths, (list, tuple)) or not paths:
             raise ConfigurationError(
                 "fingerprint takes a sequence of JMESPaths, or None to compare nothing: fingerprint=('amount',)"
             )
@@ -194,12 +198,17 @@ class FingerprintSpecification:
         return f"{self.id}:{hashlib.sha256(self._canonical(message.body).encode()).hexdigest()}"
 
     def _canonical(self, body: str) -> str:
+        if _is_deep(body):
+            return _as_text(body)
         try:
-            content = json.loads(body, parse_float=_number)
-            chosen = [path.search(content) for path in self._paths]
-            return "json" + json.dumps(chosen, sort_keys=True, separators=(",", ":"))
-        except (ValueError, RecursionError, JMESPathError):
-            return "text" + ascii(body)  # ascii() also writes lone surrogates, which have no UTF-8
+            exact = json.loads(body, parse_float=Decimal)
+        except ValueError:
+            return _as_text(body)
+        try:
+            chosen = [path.search(exact) for path in self._paths]
+        except JMESPathError:  # functions such as sum() know floats only
+            chosen = [path.search(json.loads(body)) for path in self._paths]
+        return "json" + json.dumps(chosen, sort_keys=True, separators=(",", ":"), default=_written)
 
 
 def same_content(one: str | None, other: str | None) -> bool:
@@ -209,10 +218,32 @@ def same_content(one: str | None, other: str | None) -> bool:
     return one == other
 
 
-def _number(text: str) -> int | float:
-    """Read 42.0 as 42: some producers' libraries write the one, some the other."""
-    number = float(text)
-    return int(number) if number.is_integer() and abs(number) <= _EXACT_FLOAT else number
+def _as_text(body: str) -> str:
+    return "text" + ascii(body)  # ascii() also writes lone surrogates, which have no UTF-8
+
+
+def _is_deep(body: str) -> bool:
+    """Tell whether JSON is nested deeper than we compare it; interpreters differ in what they read at all."""
+    if body.count("[") + body.count("{") <= _DEEPEST:
+        return False
+    depth = deepest = 0
+    for token in _BRACKETS_AND_STRINGS.finditer(body):
+        if token[0] in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token[0] in "]}":
+            depth -= 1
+    return deepest > _DEEPEST
+
+
+def _written(number: Decimal) -> object:
+    """Write 42.0 and 4.2e1 as 42, and 1.10 as 1.1, with every digit that was sent."""
+    exact = number.normalize(_EXACT)
+    sign, digits, exponent = exact.as_tuple()
+    del sign
+    if isinstance(exponent, int) and exponent >= 0 and len(digits) + exponent <= _LONGEST_INTEGER:
+        return int(exact)
+    return {"\0number": str(exact)}
 
 
 def _compiled(path: str) -> Any:

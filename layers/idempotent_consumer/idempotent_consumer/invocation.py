@@ -6,10 +6,11 @@ Read `Invocation.run`: open and fold the deliveries, lay their lanes; admit; han
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
-import uuid
+import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,12 +19,12 @@ from idempotent_consumer.clock import Deadline
 from idempotent_consumer.definition import Definition
 from idempotent_consumer.delivery import Delivery, fold, lanes
 from idempotent_consumer.errors import ConditionFailed, PermanentError
-from idempotent_consumer.identity import key_of, message_id_of
-from idempotent_consumer.message import Message, read_message, sqs_message_id_of
-from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement
+from idempotent_consumer.message import Message
+from idempotent_consumer.opening import open_delivery
+from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement, describe
 from idempotent_consumer.pace import Pace
 from idempotent_consumer.schedule import Schedule
-from idempotent_consumer.store import Mark, Store
+from idempotent_consumer.store import Store
 from idempotent_consumer.telemetry import Observer
 from idempotent_consumer.work import UnitOfWork
 
@@ -77,7 +78,9 @@ class Invocation:
         Returns:
             A report for each record, in the same order. Every handler that was started has ended.
         """
-        deliveries = [self._open(position, record) for position, record in enumerate(records)]
+        deliveries = [
+            open_delivery(self._definition, self._deadline, position, record) for position, record in enumerate(records)
+        ]
         leaders = fold(deliveries)
         schedule = Schedule(lanes(leaders), heads_only=self._mode.claims)
         try:
@@ -86,41 +89,8 @@ class Invocation:
             self._caller.close()
         reports = [self._report(delivery) for delivery in deliveries]
         self._warn_of_overload(reports)
-        self._observer.ended(reports)
+        self._tell(self._observer.ended, reports)
         return reports
-
-    # -- opening -----------------------------------------------------------------------------------
-
-    def _open(self, position: int, record: object) -> Delivery:
-        """Read a record. Whatever it holds, and whatever a strategy or `parse` makes of it, concerns this one only."""
-        delivery = Delivery(position, "")
-        try:
-            delivery.sqs_message_id = sqs_message_id_of(record)
-            delivery.message = self._identified(read_message(record, self._deadline), delivery)
-        except Exception as error:  # noqa: BLE001 - strategies and `parse` are the user's
-            delivery.settle(Settlement(Outcome.REJECTED, _described(error), error))
-        return delivery
-
-    def _identified(self, message: Message, delivery: Delivery) -> Message:
-        delivery.message = message  # for the report, if what follows fails
-        definition = self._definition
-        if definition.message_id is not None:
-            message_id = message_id_of(message, definition.message_id)
-            key = key_of(definition.name, message_id)
-            if definition.settings.idempotency_disabled:
-                key = f"{key}#{uuid.uuid4().hex}"  # a key of its own: nothing is recognised, all else stays the same
-            message = delivery.message = message.identified(message_id, key)
-        if definition.parse is not None:
-            message = message.parsed(definition.parse(message.body))
-        if definition.mode.remembers:
-            delivery.mark = Mark(
-                key=message.key,
-                owner=uuid.uuid4().hex,
-                fingerprint=definition.fingerprint.of(message) if definition.fingerprint else None,
-                source=f"{message.queue_arn} {message.sqs_message_id}",
-                retention_ms=definition.retention_ms,
-            )
-        return message
 
     # -- working -----------------------------------------------------------------------------------
 
@@ -130,7 +100,10 @@ class Invocation:
             self._work(schedule)
             return
         with ThreadPoolExecutor(workers - 1, thread_name_prefix="handler") as pool:
-            others = [pool.submit(contextvars.copy_context().run, self._work, schedule) for _ in range(workers - 1)]
+            others: list[Future[None]] = []
+            with contextlib.suppress(RuntimeError):  # no more threads can be started: those that there are will do
+                while len(others) < workers - 1:
+                    others.append(pool.submit(contextvars.copy_context().run, self._work, schedule))
             self._work(schedule)
         for other in others:
             other.result()
@@ -156,78 +129,101 @@ class Invocation:
                     _settle_the_rest(taken)
                     raise
                 finally:
-                    schedule.admitted(taken)
+                    schedule.admitted(taken, self._deadline.now_ms())
 
     def _admit(self, window: Sequence[Delivery]) -> None:
-        settlements: Sequence[Settlement | None]
-        if not self._pace.has_time():
-            settlements = [_NO_TIME] * len(window)
-        else:
-            try:
-                settlements = self._mode.admit([one.mark for one in window], self._store, self._deadline)
-            except Exception as error:  # noqa: BLE001 - the store is out of reach: nothing of the window can run
-                settlements = [Settlement(Outcome.FAILED, _described(error), error)] * len(window)
+        settlements: Sequence[Settlement | None] = [_NO_TIME] * len(window)
+        if self._pace.may_admit():
+            settlements = self._judged(window)
         for delivery, settlement in zip(window, settlements, strict=True):
             if settlement is not None and delivery.settlement is None:
                 delivery.settle(settlement)
 
+    def _judged(self, window: Sequence[Delivery]) -> Sequence[Settlement | None]:
+        began_ms = self._deadline.now_ms()
+        try:
+            return self._mode.admit([one.mark for one in window], self._store, self._deadline)
+        except Exception as error:  # noqa: BLE001 - the store is out of reach: nothing of the window can run
+            return [Settlement(Outcome.FAILED, describe(error), error)] * len(window)
+        finally:
+            self._pace.admission_took(self._deadline.now_ms() - began_ms)
+
     def _handle(self, delivery: Delivery) -> None:
-        if not self._pace.start():
+        if not self._pace.may_start():
             self._release(delivery)
             delivery.settle(_NO_TIME)
             return
-        started_ms = self._deadline.now_ms()
+        if self._is_stale(delivery) and (settlement := self._judged([delivery])[0]):
+            delivery.settle(settlement)
+            return
+        began_ms = self._deadline.now_ms()
         delivery.is_handled = True
-        delivery.settle(Settlement(Outcome.FAILED, "interrupted"))  # stands if something stops this very thread
         try:
             delivery.settle(self._handled(delivery))
         finally:
-            delivery.duration_ms = self._deadline.now_ms() - started_ms
-            self._pace.ended(delivery.duration_ms)
+            delivery.duration_ms = self._deadline.now_ms() - began_ms
+            self._pace.run_took(delivery.duration_ms)
         self._report(delivery)
 
+    def _is_stale(self, delivery: Delivery) -> bool:
+        """Tell whether another worker may have processed it since it was admitted, and nothing but us would notice."""
+        holds_ms = self._mode.admission_holds_ms
+        return holds_ms is not None and self._deadline.now_ms() - (delivery.admitted_ms or 0) > holds_ms
+
     def _handled(self, delivery: Delivery) -> Settlement:
-        work = UnitOfWork(refusal=self._mode.refusal)
         try:
-            self._call(self._handlers.handle, work, delivery.message, work)
-        except BaseException as error:  # SystemExit and cancellation, too, concern this message only
+            work = self._call(self._handlers.handle, delivery.message)
+        except BaseException as error:  # noqa: BLE001 - SystemExit and cancellation, too, concern this message only
             self._release(delivery)
-            if isinstance(error, KeyboardInterrupt):
-                raise
             return self._settled_by(error)
-        try:
-            return self._mode.complete(delivery.mark, work, self._store, self._deadline)
-        except ConditionFailed as failure:
-            return self._condition_failed(delivery, failure)
-        except Exception as error:  # noqa: BLE001 - the effect has happened, so the claim stays
-            return Settlement(Outcome.UNRECORDED, _described(error), error)
+        return self._completed(delivery, work, self._condition_failed)
 
     def _condition_failed(self, delivery: Delivery, failure: ConditionFailed) -> Settlement:
         """Give the user's answer to a failed condition one fresh unit of work; nothing of the first was written."""
         if self._handlers.condition_failed is None:
             return self._settled_by(failure)
-        work = UnitOfWork(refusal=self._mode.refusal)
         try:
-            self._call(self._handlers.condition_failed, work, delivery.message, work, failure)
-            return self._mode.complete(delivery.mark, work, self._store, self._deadline)
-        except Exception as error:  # noqa: BLE001 - the user's, or another condition that failed
+            work = self._call(self._handlers.condition_failed, delivery.message, failure)
+        except BaseException as error:  # noqa: BLE001 - as above
             return self._settled_by(error)
+        return self._completed(delivery, work, lambda _, again: self._settled_by(again))
 
-    def _call(self, function: Callable[..., Any] | None, work: UnitOfWork, *arguments: Any) -> None:
+    def _call(self, function: Callable[..., Any] | None, message: Message | None, *more: Any) -> UnitOfWork:
+        work = UnitOfWork(refusal=self._mode.refusal, region=self._store.region if self._mode.remembers else None)
         try:
-            self._caller.call(cast("Callable[..., Any]", function), *arguments)
+            self._caller.call(cast("Callable[..., Any]", function), message, work, *more)
         finally:
             work.close(_WORK_IS_CLOSED)
+        return work
+
+    def _completed(
+        self,
+        delivery: Delivery,
+        work: UnitOfWork,
+        if_condition_failed: Callable[[Delivery, ConditionFailed], Settlement],
+    ) -> Settlement:
+        try:
+            return self._mode.complete(delivery.mark, work, self._store, self._deadline)
+        except ConditionFailed as failure:
+            return if_condition_failed(delivery, failure)
+        except Exception as error:  # noqa: BLE001 - the effect may have happened, so no claim is released
+            return Settlement(self._mode.unknown, describe(error), error)
 
     def _settled_by(self, error: BaseException) -> Settlement:
-        is_permanent = isinstance(error, (PermanentError, *self._definition.reject_on))
-        return Settlement(Outcome.REJECTED if is_permanent else Outcome.FAILED, _described(error), error)
+        if isinstance(error, KeyboardInterrupt):  # the person at the keyboard wants all of it to stop
+            raise error
+        return Settlement(Outcome.REJECTED if self._is_permanent(error) else Outcome.FAILED, describe(error), error)
+
+    def _is_permanent(self, error: BaseException) -> bool:
+        if isinstance(error, BaseExceptionGroup):
+            return all(map(self._is_permanent, error.exceptions))
+        return isinstance(error, (PermanentError, *self._definition.reject_on))
 
     def _release(self, delivery: Delivery) -> None:
         try:
             self._mode.release(delivery.mark, self._store, self._deadline)
         except Exception as error:  # noqa: BLE001 - the claim ends with its lease anyway
-            self._observer.release_failed(error)
+            self._tell(self._observer.release_failed, error)
 
     # -- reporting ---------------------------------------------------------------------------------
 
@@ -235,17 +231,25 @@ class Invocation:
         """Report a delivery, once: as soon as it was handled, so that a later crash leaves its line, or at the end."""
         if delivery not in self._reported:
             self._reported[delivery] = report = delivery.report(self._definition.name)
-            self._observer.delivered(report)
+            self._tell(self._observer.delivered, report)
+            if self._definition.on_outcome is not None:
+                self._tell(self._definition.on_outcome, report)
         return self._reported[delivery]
 
     def _warn_of_overload(self, reports: Sequence[DeliveryReport]) -> None:
-        again = [
-            report
-            for report in reports
-            if report.outcome is Outcome.DEFERRED and report.message and report.message.receive_count > 1
-        ]
-        if again:
-            self._observer.deferred_again(len(again), self._pace.longest_ms, self._deadline.left_ms())
+        put_off = [report.record for report in reports if report.outcome is Outcome.DEFERRED]
+        if again := [record for record in put_off if record.receive_count > 1]:
+            self._tell(self._observer.deferred_again, len(again), self._pace.longest_run_ms, self._deadline.total_ms)
+
+    def _tell(self, tell: Callable[..., None], *arguments: Any) -> None:
+        """Tell the observer. What it raises must not turn a processed message into a failed one."""
+        try:
+            tell(*arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - the user's observer, a filter of logs, a closed stdout
+            with contextlib.suppress(Exception):
+                traceback.print_exc()
 
 
 def _settle_the_rest(deliveries: Sequence[Delivery]) -> None:
@@ -253,7 +257,3 @@ def _settle_the_rest(deliveries: Sequence[Delivery]) -> None:
     for delivery in deliveries:
         if delivery.settlement is None:
             delivery.settle(Settlement(Outcome.FAILED, "interrupted"))
-
-
-def _described(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"

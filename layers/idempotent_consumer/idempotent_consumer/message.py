@@ -9,11 +9,48 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
 from typing import Any
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.errors import ConfigurationError, UnreadableMessageError
+
+
+@dataclass(frozen=True, slots=True)
+class SqsRecord:
+    """
+    Hold what SQS says about a delivery. Reading it cannot fail: whatever is null, missing or nonsense is absent.
+
+    Attributes:
+        sqs_message_id: SQS's own id of the message; empty if the record has none.
+        queue_arn: ARN of the queue that delivered; empty if the record has none.
+        receive_count: times that SQS has delivered the message, this one included; 1 if SQS does not say.
+        group_id: message group, if there is one. Only on a FIFO queue does it mean order.
+        sent_at: when SQS took the message, in UTC; None if SQS does not say.
+    """
+
+    sqs_message_id: str
+    queue_arn: str
+    receive_count: int
+    group_id: str | None
+    sent_at: datetime | None
+
+    @classmethod
+    def of(cls, record: object) -> SqsRecord:
+        """Read one element of the `Records` of a Lambda event."""
+        members = _mapping(record)
+        attributes = _mapping(members.get("attributes"))
+        return cls(
+            sqs_message_id=_text(members.get("messageId")),
+            queue_arn=_text(members.get("eventSourceARN")),
+            receive_count=max(1, _whole_number(attributes.get("ApproximateReceiveCount")) or 1),
+            group_id=_text(attributes.get("MessageGroupId")) or None,
+            sent_at=_instant(_whole_number(attributes.get("SentTimestamp"))),
+        )
+
+    @property
+    def is_fifo(self) -> bool:
+        """Tell whether the queue keeps order: only the end of its name says so, not a group id."""
+        return self.queue_arn.endswith(".fifo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +62,13 @@ class Message:
         body: the text that the producer sent.
         attributes: the producer's message attributes by exact name: text, or bytes where their type is Binary.
             Numbers keep the text that was sent.
-        sqs_message_id: SQS's own id; it differs when the producer sends again and after a redrive.
-        queue_arn: ARN of the queue that delivered.
-        receive_count: times that SQS has delivered it, this one included; 1 if SQS does not say.
-        group_id: message group, if there is one. Only on a FIFO queue does it mean order.
-        sent_at: when SQS took the message, in UTC; None if SQS does not say.
         payload: what the consumer's `parse` made of the body; None without `parse`.
     """
 
     body: str
-    attributes: Mapping[str, str | bytes]
-    sqs_message_id: str
-    queue_arn: str
-    receive_count: int
-    group_id: str | None
-    sent_at: datetime | None
-    payload: Any = None
+    attributes: Mapping[str, str | bytes] = field(hash=False)
+    payload: Any = field(default=None, hash=False)
+    _record: SqsRecord = field(default=SqsRecord("", "", 1, None, None), repr=False)
     _id: str | None = None
     _key: str | None = None
     _deadline: Deadline | None = field(default=None, repr=False, compare=False)
@@ -59,6 +87,31 @@ class Message:
     def idempotency_key(self) -> str:
         """Return the hex SHA-256 of the key: the same at every delivery, and fit for a header of a downstream call."""
         return hashlib.sha256(self.key.encode()).hexdigest()
+
+    @property
+    def sqs_message_id(self) -> str:
+        """Return SQS's own id; it differs when the producer sends again and after a redrive."""
+        return self._record.sqs_message_id
+
+    @property
+    def queue_arn(self) -> str:
+        """Return the ARN of the queue that delivered."""
+        return self._record.queue_arn
+
+    @property
+    def receive_count(self) -> int:
+        """Return how many times SQS has delivered the message, this one included; 1 if SQS does not say."""
+        return self._record.receive_count
+
+    @property
+    def group_id(self) -> str | None:
+        """Return the message group, if there is one; only on a FIFO queue does it mean order."""
+        return self._record.group_id
+
+    @property
+    def sent_at(self) -> datetime | None:
+        """Return when SQS took the message, in UTC; None if SQS does not say."""
+        return self._record.sent_at
 
     def identified(self, message_id: str, key: str) -> Message:
         """Return the message with its id and key."""
@@ -85,11 +138,6 @@ class Message:
         return timedelta(milliseconds=self._deadline.left_ms()) if self._deadline else timedelta(0)
 
 
-def sqs_message_id_of(record: object) -> str:
-    """Return SQS's own id of a record's message; the empty text if it has none."""
-    return _text(record.get("messageId")) if isinstance(record, Mapping) else ""
-
-
 def read_message(record: object, deadline: Deadline) -> Message:
     """
     Read the message out of an SQS record; null members are as good as missing ones.
@@ -110,17 +158,7 @@ def read_message(record: object, deadline: Deadline) -> Message:
     if not isinstance(body, str):
         found = "missing" if body is None else f"{type(body).__name__}, not text"
         raise UnreadableMessageError(f"the body is {found}")
-    system_attributes = _mapping(record.get("attributes"))
-    return Message(
-        body=body,
-        attributes=MappingProxyType(_message_attributes(record)),
-        sqs_message_id=sqs_message_id_of(record),
-        queue_arn=_text(record.get("eventSourceARN")),
-        receive_count=max(1, _whole_number(system_attributes.get("ApproximateReceiveCount")) or 1),
-        group_id=_text(system_attributes.get("MessageGroupId")) or None,
-        sent_at=_instant(_whole_number(system_attributes.get("SentTimestamp"))),
-        _deadline=deadline,
-    )
+    return Message(body, _message_attributes(record), _record=SqsRecord.of(record), _deadline=deadline)
 
 
 def _text(value: object) -> str:

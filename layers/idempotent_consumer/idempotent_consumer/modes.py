@@ -6,6 +6,7 @@ A mode keeps no state. What it promises stands in its docstring, and in tests of
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +14,14 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Protocol, runtime_checkable
 
 from idempotent_consumer.clock import Deadline
-from idempotent_consumer.errors import ConfigurationError, FingerprintMismatchError, StoreError
-from idempotent_consumer.outcome import Outcome, Settlement
-from idempotent_consumer.settings import WINDOW
+from idempotent_consumer.errors import (
+    ConfigurationError,
+    FingerprintMismatchError,
+    StoreError,
+    StoreUnavailableError,
+)
+from idempotent_consumer.outcome import Outcome, Settlement, describe
+from idempotent_consumer.settings import LONGEST_LEASE, LOOK_UP_HOLDS_MS, WINDOW
 from idempotent_consumer.store import Mark, ProcessedMessage, Status, Store, judge
 from idempotent_consumer.work import UnitOfWork
 
@@ -31,12 +37,17 @@ class Mode(Protocol):
         remembers: whether processed messages are stored, so that a store and a message id are needed.
         claims: whether admission leaves a claim in the store.
         window: how many deliveries are admitted together, at most.
+        admission_holds_ms: how long after its admission a delivery may be handled without being admitted anew; None if
+            a later condition protects its effect.
+        unknown: the outcome when it is not known that the handler's return was made durable.
         refusal: why the unit of work takes no writes; empty if they are committed.
     """
 
     remembers: ClassVar[bool] = True
     claims: ClassVar[bool] = False
     window: ClassVar[int] = WINDOW
+    admission_holds_ms: ClassVar[int | None] = None
+    unknown: ClassVar[Outcome] = Outcome.UNRECORDED
     refusal: ClassVar[str] = (
         "only a Transactional consumer commits its unit of work: construct it with mode=Transactional(), or write "
         "with a client of your own and make that write idempotent"
@@ -48,7 +59,13 @@ class Mode(Protocol):
 
     @abstractmethod
     def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
-        """Make it durable that the handler has returned, and return what that makes of the delivery."""
+        """
+        Make it durable that the handler has returned, and return what that makes of the delivery.
+
+        Raises:
+            StoreError: it is not known to be durable.
+            ConditionFailed: a condition of the handler's own did not hold.
+        """
 
     def release(self, mark: Mark, store: Store, deadline: Deadline) -> None:
         """Give up what admission left behind for a delivery whose handler raised or never ran: here, nothing."""
@@ -64,17 +81,16 @@ class Lazy(Mode):
     before the store repeats the handler: for effects that are cheap to repeat.
     """
 
+    admission_holds_ms: ClassVar[int | None] = LOOK_UP_HOLDS_MS
+
     def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
-        """Let in what is not stored; the reading is consistent, since no later condition protects the effect."""
-        return _look_up(marks, store, deadline, consistent=True)
+        """Let in what is not stored."""
+        return _look_up(marks, store, deadline)
 
     def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
         """Store the message; if another delivery has done so meanwhile, both have been handled."""
         del work  # it is empty
-        try:
-            old = store.remember(mark, deadline)
-        except StoreError as error:
-            return Settlement(Outcome.UNRECORDED, str(error), error)
+        old = store.remember(mark, deadline)
         return PROCESSED if old is None else _beaten_by(old, mark, deadline)
 
 
@@ -97,8 +113,10 @@ class Eager(Mode):
     lease: timedelta | None = None
 
     def __post_init__(self) -> None:
-        if self.lease is not None and self.lease <= timedelta(0):
-            raise ConfigurationError(f"Eager(lease={self.lease!r}): a lease is longer than nothing")
+        if self.lease is not None and not (
+            isinstance(self.lease, timedelta) and timedelta(0) < self.lease <= LONGEST_LEASE
+        ):
+            raise ConfigurationError(f"Eager(lease={self.lease!r}): give a timedelta of at most {LONGEST_LEASE}")
 
     def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
         """Let in what could be claimed."""
@@ -109,19 +127,17 @@ class Eager(Mode):
         try:
             old = store.claim(mark, deadline, lease_ms=lease_ms)
         except StoreError as error:
-            return Settlement(Outcome.FAILED, str(error), error)
+            if isinstance(error, StoreUnavailableError):  # the claim may stand although no answer came
+                with contextlib.suppress(StoreError):
+                    store.release(mark, deadline)
+            return Settlement(Outcome.FAILED, describe(error), error)
         return None if old is None else _beaten_by(old, mark, deadline)
 
     def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
         """Complete the claim; if that fails it stays, for the effect has happened and is not to be repeated at once."""
         del work  # it is empty
-        try:
-            old = store.complete(mark, deadline)
-        except StoreError as error:
-            return Settlement(Outcome.UNRECORDED, str(error), error)
-        if old is None:
-            return PROCESSED
-        return Settlement(Outcome.LEASE_LOST, f"taken over: {_described(old)}")
+        old = store.complete(mark, deadline)
+        return PROCESSED if old is None else Settlement(Outcome.LEASE_LOST, f"taken over: {_described(old)}")
 
     def release(self, mark: Mark, store: Store, deadline: Deadline) -> None:
         """Give the claim up, so that the next delivery need not wait for the end of its lease."""
@@ -136,18 +152,16 @@ class Transactional(Mode):
     The writes in the unit of work happen exactly once, whatever crashes; other effects of the handler are not covered.
     """
 
+    unknown: ClassVar[Outcome] = Outcome.FAILED
     refusal: ClassVar[str] = ""
 
     def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
-        """Let in what is not stored; the cheaper reading will do, since the transaction's condition decides."""
-        return _look_up(marks, store, deadline, consistent=False)
+        """Let in what is not stored; the transaction's condition decides in the end."""
+        return _look_up(marks, store, deadline)
 
     def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
         """Commit; a transaction not known to be applied has left no effect, or is recognised at the next delivery."""
-        try:
-            old = store.commit(mark, work.writes, deadline)
-        except StoreError as error:
-            return Settlement(Outcome.FAILED, str(error), error)
+        old = store.commit(mark, work.writes, deadline)
         return PROCESSED if old is None else _beaten_by(old, mark, deadline)
 
 
@@ -172,8 +186,8 @@ class Natural(Mode):
         return PROCESSED
 
 
-def _look_up(marks: Sequence[Mark], store: Store, deadline: Deadline, *, consistent: bool) -> list[Settlement | None]:
-    found = store.look_up([mark.key for mark in marks], deadline, consistent=consistent)
+def _look_up(marks: Sequence[Mark], store: Store, deadline: Deadline) -> list[Settlement | None]:
+    found = store.look_up([mark.key for mark in marks], deadline)
     return [_judged(found.get(mark.key), mark, deadline) for mark in marks]
 
 
@@ -183,7 +197,7 @@ def _judged(old: ProcessedMessage | None, mark: Mark, deadline: Deadline) -> Set
         return None
     if outcome is Outcome.REJECTED:
         error = FingerprintMismatchError(f"the message id is taken by other content: {_described(old)}")
-        return Settlement(outcome, str(error), error)
+        return Settlement(outcome, describe(error), error)
     return Settlement(outcome, _described(old))
 
 
@@ -199,4 +213,7 @@ def _described(old: ProcessedMessage) -> str:
 
 
 def _time(instant_ms: int) -> str:
-    return datetime.fromtimestamp(instant_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")
+    try:
+        return datetime.fromtimestamp(instant_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):  # whatever is stored, it can be told
+        return f"{instant_ms} ms"

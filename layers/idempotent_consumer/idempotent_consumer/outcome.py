@@ -7,7 +7,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from idempotent_consumer.message import Message
+    from idempotent_consumer.message import Message, SqsRecord
+
+_LONGEST_REASON = 500  # characters
 
 
 class Outcome(StrEnum):
@@ -69,7 +71,7 @@ class DeliveryReport:
         handled: whether the handler was started for this very delivery.
         reason: why, in one line.
         error: the exception behind the outcome, if there was one.
-        sqs_message_id: SQS's own id of the delivery's message; empty if the record had none.
+        record: what SQS says about the delivery.
         message: the message, or None if the record could not be read as one.
         duration_ms: time spent in the handler and in recording its result, in milliseconds.
     """
@@ -80,6 +82,25 @@ class DeliveryReport:
     handled: bool
     reason: str
     error: BaseException | None
-    sqs_message_id: str
+    record: SqsRecord
     message: Message | None
     duration_ms: int
+
+    @property
+    def sqs_message_id(self) -> str:
+        """Return SQS's own id of the message; empty if the record had none."""
+        return self.record.sqs_message_id
+
+
+def describe(error: BaseException) -> str:
+    """
+    Return an exception's type and text as one printable line of bounded length; whatever the exception is, this works.
+
+    It goes into logs and later into message attributes, where line breaks, lone surrogates and megabytes do not belong.
+    """
+    try:
+        text = str(error)
+    except Exception as failure:  # noqa: BLE001 - the exception is the user's, and so is its __str__
+        text = f"its text cannot be read ({type(failure).__name__})"
+    line = " ".join(f"{type(error).__name__}: {text[:_LONGEST_REASON]}".split())[:_LONGEST_REASON]
+    return line.encode(errors="backslashreplace").decode()

@@ -1,20 +1,19 @@
-"""Whether there is time to start another handler."""
+"""Whether there is time for another delivery."""
 
 from __future__ import annotations
 
 import threading
 
 from idempotent_consumer.clock import Deadline
-from idempotent_consumer.settings import RESERVE_MS, RESERVE_SHARE
 
 
 class Pace:
     """
-    Learn how long handlers run, and stop starting them in time.
+    Learn how long deliveries take, and stop starting them in time.
 
-    The first of an invocation always starts: were it refused too, a function whose time is short would hand every
-    message to the dead-letter queue untried. Later ones start if what is left exceeds the reserve and the longest run
-    so far.
+    The first of an invocation is always admitted and always started: were it refused too, a function whose time is
+    short would hand every message to the dead-letter queue untried. Later ones have their turn if what is left exceeds
+    the reserve, the longest admission and the longest run so far.
 
     Args:
         deadline: end of the invocation.
@@ -23,29 +22,40 @@ class Pace:
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
         self._lock = threading.Lock()
-        self._reserve_ms = min(RESERVE_MS, int(deadline.left_ms() * RESERVE_SHARE))
+        self._has_admitted = False
         self._has_started = False
-        self.longest_ms = 0
+        self._longest_admission_ms = 0
+        self.longest_run_ms = 0
 
-    def has_time(self) -> bool:
-        """Tell whether another handler may start."""
-        return not self._has_started or self._deadline.left_ms() > self._reserve_ms + self.longest_ms
-
-    def start(self) -> bool:
-        """Tell whether another handler may start, and count it as started if so."""
+    def may_admit(self) -> bool:
+        """Tell whether a window may be admitted, and count it as begun if so."""
         with self._lock:
-            may_start = self.has_time()
-            self._has_started = True
-            return may_start
+            may = not self._has_admitted or self._has_time(self._longest_admission_ms + self.longest_run_ms)
+            self._has_admitted = True
+            return may
 
-    def ended(self, duration_ms: int) -> None:
+    def may_start(self) -> bool:
+        """Tell whether a handler may start, and count it as started if so."""
+        with self._lock:
+            may = not self._has_started or self._has_time(self.longest_run_ms)
+            self._has_started = True
+            return may
+
+    def admission_took(self, duration_ms: int) -> None:
+        """Learn from an admission."""
+        with self._lock:
+            self._longest_admission_ms = max(self._longest_admission_ms, duration_ms)
+
+    def run_took(self, duration_ms: int) -> None:
         """Learn from a run, recording of its result included."""
         with self._lock:
-            self.longest_ms = max(self.longest_ms, duration_ms)
+            self.longest_run_ms = max(self.longest_run_ms, duration_ms)
 
     def ahead(self, workers: int, most: int) -> int:
         """Return how many deliveries to admit at once: what the workers can start in the time left, `most` at most."""
-        if not self.longest_ms:
+        if not self.longest_run_ms:
             return most
-        runs = (self._deadline.left_ms() - self._reserve_ms) // self.longest_ms
-        return max(1, min(most, workers * runs))
+        return max(1, min(most, workers * (self._deadline.spare_ms() // self.longest_run_ms)))
+
+    def _has_time(self, needed_ms: int) -> bool:
+        return self._deadline.spare_ms() > needed_ms

@@ -12,14 +12,13 @@ from botocore.parsers import ResponseParserError
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.errors import StoreRefusedError, StoreUnavailableError
-from idempotent_consumer.settings import PAUSE_BASE_MS, PAUSE_CAP_MS, STORE_BUDGET_MS
+from idempotent_consumer.settings import MOST_TRIES, PAUSE_BASE_MS, PAUSE_CAP_MS, STORE_BUDGET_MS
 
 T = TypeVar("T")
 
 PASSING_CODES = frozenset(
     {
         "InternalServerError",
-        "LimitExceededException",
         "ProvisionedThroughputExceeded",  # as a cancellation reason
         "ProvisionedThroughputExceededException",
         "ReplicatedWriteConflictException",
@@ -32,7 +31,6 @@ PASSING_CODES = frozenset(
         "ThrottlingException",
         "TransactionConflict",  # as a cancellation reason
         "TransactionConflictException",
-        "TransactionInProgressException",
     }
 )
 """Answers that another try may change. The SDK's retries leave conflicts out, and do not see cancellation reasons."""
@@ -63,16 +61,23 @@ def until_answered(request: Callable[[], T], deadline: Deadline, *, share: int =
         StoreUnavailableError: there was no answer in time; the request may or may not have been carried out.
         StoreRefusedError: the answer is a refusal that another try would meet again.
     """
-    end_ms = deadline.now_ms() + min(STORE_BUDGET_MS, deadline.left_ms() // share)
-    longest_pause_ms = PAUSE_BASE_MS
+    budget_ms = min(STORE_BUDGET_MS, deadline.left_ms() // share)
+    longest_pause_ms, longest_try_ms = PAUSE_BASE_MS, 0
+    tries = 0
     while True:
+        tries += 1
+        began_ms = deadline.now_ms()
         try:
             return request()
         except (TryAgain, ClientError, BotoCoreError, ResponseParserError) as error:
             if not _may_pass(error):
                 raise StoreRefusedError(f"the store refuses: {error}") from error
+            took_ms = max(0, deadline.now_ms() - began_ms)
+            longest_try_ms = max(longest_try_ms, took_ms)
             pause_ms = random.randint(1, longest_pause_ms)
-            if deadline.now_ms() + pause_ms >= end_ms:
+            budget_ms -= took_ms + pause_ms
+            # Another try may last as long as the longest so far, and SQS is to be answered after it.
+            if budget_ms <= 0 or deadline.spare_ms() <= pause_ms + longest_try_ms or tries >= MOST_TRIES:
                 raise StoreUnavailableError(f"the store gave no answer in time: {error}") from error
         deadline.pause_ms(pause_ms)
         longest_pause_ms = min(2 * longest_pause_ms, PAUSE_CAP_MS)

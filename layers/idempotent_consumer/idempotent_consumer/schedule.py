@@ -36,7 +36,7 @@ class Schedule:
     other's outcome. With `heads_only`, only a delivery whose turn has come is admitted, so that a lane which stops
     leaves no claim behind.
 
-    Every call costs the same however many deliveries there are.
+    All calls together cost as much as there are deliveries.
 
     Args:
         lanes: in the order in which they are to start.
@@ -78,12 +78,12 @@ class Schedule:
                     return None
                 self._changed.wait()
 
-    def admitted(self, window: Iterable[Delivery]) -> None:
+    def admitted(self, window: Iterable[Delivery], now_ms: int) -> None:
         """Take a window back: what its mode has settled is done with, the others wait for their turn."""
         with self._changed:
             for delivery in window:
                 if delivery.settlement is None:
-                    delivery.is_admitted = True
+                    delivery.admitted_ms = now_ms
                 else:
                     self._free_key(delivery)
             for lane in dict.fromkeys(self._lane_of[delivery] for delivery in window):
@@ -131,7 +131,7 @@ class Schedule:
         while lane.acknowledged < len(lane.deliveries):
             head = lane.deliveries[lane.acknowledged]
             if head.settlement is None:
-                if head.is_admitted and not lane.is_running:
+                if head.admitted_ms is not None and not lane.is_running:
                     lane.is_running = True
                     self._ready.append(head)
                 elif lane.taken == lane.acknowledged or not self._heads_only:
@@ -147,7 +147,7 @@ class Schedule:
         lane.taken = len(lane.deliveries)
         for follower in lane.deliveries[lane.acknowledged + 1 :]:
             if follower.settlement is None:
-                reason = f"{head.sqs_message_id}, before it in its group, was not acknowledged"
+                reason = f"{head.record.sqs_message_id}, before it in its group, was not acknowledged"
                 follower.settle(Settlement(Outcome.DEFERRED, reason))
                 self._free_key(follower)
 

@@ -18,14 +18,29 @@ RESERVE_MS = 1_000
 """Time kept back for answering SQS; at most RESERVE_SHARE of the invocation, so that short functions work too."""
 RESERVE_SHARE = 0.2
 
+DEFAULT_TIME_LEFT_MS = 15 * 60 * 1000
+"""Time that an invocation is taken to have when no context tells: the longest that Lambda lets a function run."""
+
 CONNECT_TIMEOUT_S = 1.0
 READ_TIMEOUT_S = 2.0
 """One try of a request ends after CONNECT_TIMEOUT_S + READ_TIMEOUT_S; the defaults of botocore outlast a function."""
 
 STORE_BUDGET_MS = 10_000
 STORE_SHARE = 3
-"""All tries of a request end after STORE_BUDGET_MS, or a third of the time left if that is less: its neighbours get
-their turn even if the store never answers. The budget holds at least three tries."""
+"""All tries of a request end after STORE_BUDGET_MS or, before the handler has run, a third of the time left if that is
+less: its neighbours get their turn even if the store never answers. The budget holds at least three tries."""
+MOST_TRIES = 50
+"""Bounds the tries should the clock step back."""
+
+MOST_CONCURRENT = 100
+"""Handlers that may run side by side; each thread has its connection to the store."""
+
+LOOK_UP_HOLDS_MS = 1_000
+"""A lazy handler that starts later than this after its look-up is looked up again: what another worker has stored in
+between is not handled again."""
+
+LONGEST_LEASE = timedelta(hours=12)
+"""As long as SQS can keep a delivery from coming back."""
 
 PAUSE_BASE_MS = 25
 PAUSE_CAP_MS = 1_000
@@ -41,6 +56,7 @@ DEFAULT_RETENTION = timedelta(days=29)
 is slack for queues that keep messages longer."""
 SHORTEST_RETENTION = timedelta(days=1)
 
+_MOST_DIGITS = 6
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
 
@@ -99,7 +115,7 @@ def _count(environment: Mapping[str, str], name: str, default: int, problems: li
     text = environment.get(name, "").strip()
     if not text:
         return default
-    if text.isdecimal() and int(text) >= 1:
+    if text.isdecimal() and len(text) <= _MOST_DIGITS and int(text) >= 1:
         return int(text)
     problems.append(f"{name} is {text!r}: give a whole number from 1")
     return default

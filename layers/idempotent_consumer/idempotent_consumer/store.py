@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.identity import same_content
@@ -138,6 +138,7 @@ class Write:
     key: Mapping[str, Any] | None = None
 
 
+@runtime_checkable
 class Store(Protocol):
     """
     Remember processed messages.
@@ -147,8 +148,16 @@ class Store(Protocol):
     been applied, and `StoreRefusedError` when it got one that will not change.
     """
 
-    def look_up(self, keys: Sequence[str], deadline: Deadline, *, consistent: bool) -> Mapping[str, ProcessedMessage]:
-        """Return the items that there are for the keys; with `consistent`, all that was written before the call."""
+    @property
+    def region(self) -> str | None:
+        """Return the AWS region of what is committed, or None if it has none."""
+
+    def look_up(self, keys: Sequence[str], deadline: Deadline) -> Mapping[str, ProcessedMessage]:
+        """
+        Return the items that there are for the keys, with all that was written before the call.
+
+        Nothing protects a verdict that ends a delivery: a stale reading could acknowledge what was forgotten since.
+        """
 
     def claim(self, mark: Mark, deadline: Deadline, *, lease_ms: int) -> ProcessedMessage | None:
         """Take a message for as long as the invocation lasts, `lease_ms` at least, if nothing that counts is stored."""

@@ -1,10 +1,11 @@
-"""What the outside sees of a delivery: one structured log line, one metric, and the user's own `on_outcome`."""
+"""What the outside sees of a delivery: one structured log line and one metric."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
@@ -15,7 +16,7 @@ METRICS_NAMESPACE = "IdempotentConsumer"
 
 
 class Observer(Protocol):
-    """See what an invocation makes of its deliveries; nothing an observer does may change it."""
+    """See what an invocation makes of its deliveries; what an observer raises changes nothing."""
 
     def delivered(self, report: DeliveryReport) -> None:
         """See one delivery's report, in any thread."""
@@ -32,20 +33,20 @@ class Observer(Protocol):
 
 class Telemetry:
     """
-    Write a log line for each delivery and metrics for the invocation; never a message's body.
+    Write a log line for each delivery and metrics for the invocation.
+
+    Neither holds the message's body, unless an exception of the handler quotes it.
 
     Args:
         consumer: name of the consumer.
-        on_outcome: the user's own observer of reports. What it raises is logged and changes nothing.
     """
 
-    def __init__(self, consumer: str, on_outcome: Callable[[DeliveryReport], None] | None = None) -> None:
+    def __init__(self, consumer: str) -> None:
         self._consumer = consumer
-        self._on_outcome = on_outcome
-        self._logger = Logger(service=consumer)
+        self._logger = Logger(service=consumer, json_serializer=_one_line)
 
     def delivered(self, report: DeliveryReport) -> None:
-        """Log the delivery at the level that its outcome deserves, and tell the user."""
+        """Log the delivery at the level that its outcome deserves."""
         message = report.message
         write = self._logger.info if report.acknowledged else self._logger.warning
         write(
@@ -57,17 +58,12 @@ class Telemetry:
             message_id=message._id if message else None,  # noqa: SLF001 - None where there is no id, not an error
             key=message._key if message else None,  # noqa: SLF001
             sqs_message_id=report.sqs_message_id,
-            receive_count=message.receive_count if message else None,
-            group_id=message.group_id if message else None,
+            receive_count=report.record.receive_count,
+            group_id=report.record.group_id,
             duration_ms=report.duration_ms,
             reason=report.reason,
             exc_info=report.error if report.handled else None,
         )
-        if self._on_outcome is not None:
-            try:
-                self._on_outcome(report)
-            except Exception:
-                self._logger.exception("on_outcome raised; the delivery's outcome stands")
 
     def deferred_again(self, count: int, longest_ms: int, left_ms: int) -> None:
         """Warn, with the inequality that the deployment breaks."""
@@ -91,3 +87,8 @@ class Telemetry:
         for outcome, count in Counter(report.outcome for report in reports).items():
             metrics.add_metric(name=outcome.value, unit=MetricUnit.Count, value=count)
         metrics.flush_metrics()
+
+
+def _one_line(entry: dict[str, Any]) -> str:
+    """Write a log entry in ASCII: a lone surrogate out of a message would make its whole line impossible to print."""
+    return json.dumps(entry, default=str)

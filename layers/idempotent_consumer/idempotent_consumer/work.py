@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from boto3.dynamodb.types import TypeDeserializer
+from pynamodb.exceptions import PynamoDBException
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
 from pynamodb.models import Model
 
+from idempotent_consumer.client_form import check_client_form
 from idempotent_consumer.errors import SecondWriteError, TooManyWritesError, WorkError, WritesNotAllowedError
 from idempotent_consumer.store import Write
 
 MOST_WRITES = 99
 """A transaction takes 100 actions; one is the record of the message."""
-
-_IN_EVERY_FORM = frozenset(
-    {"TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues"}
-)
-_REQUIRED = {
-    "Put": frozenset({"TableName", "Item"}),
-    "Update": frozenset({"TableName", "Key", "UpdateExpression"}),
-    "Delete": frozenset({"TableName", "Key"}),
-    "ConditionCheck": frozenset({"TableName", "Key", "ConditionExpression"}),
-}
 
 
 class UnitOfWork:
@@ -40,12 +32,15 @@ class UnitOfWork:
 
     Args:
         refusal: why no write can be taken; empty if writes are committed.
+        region: the AWS region in which they are committed; None if it makes no difference.
     """
 
-    __slots__ = ("_key_names", "_refusal", "_writes")
+    __slots__ = ("_key_names", "_lock", "_refusal", "_region", "_writes")
 
-    def __init__(self, *, refusal: str = "") -> None:
+    def __init__(self, *, refusal: str = "", region: str | None = None) -> None:
         self._refusal = refusal
+        self._region = region
+        self._lock = threading.Lock()
         self._writes: list[Write] = []
         self._key_names: dict[str, frozenset[str]] = {}  # by table, as far as the writes have told
 
@@ -67,39 +62,41 @@ class UnitOfWork:
         Raises:
             WorkError: the write cannot be committed; see its subclasses.
         """
-        self._check_allowed()
-        self._take("Put", model.get_save_kwargs_from_instance(condition=condition), _key_names_of(type(model)))
+        self._take_model("Put", type(model), lambda: model.get_save_kwargs_from_instance(condition=condition))
 
     def update(self, model: Model, actions: Sequence[Action], condition: Condition | None = None) -> None:
         """
         Update the item that a model's keys name.
 
         Args:
-            model: the PynamoDB model; only its keys count.
+            model: the PynamoDB model; only its keys count, and its version if it has a version attribute.
             actions: what to change, such as `[Stock.quantity.set(Stock.quantity - 1)]`.
             condition: what must hold of the item that is there.
 
         Raises:
             WorkError: the write cannot be committed; see its subclasses.
         """
-        self._check_allowed()
-        request = model.get_update_kwargs_from_instance(actions=list(actions), condition=condition)
-        self._take("Update", request, _key_names_of(type(model)))
+        changes = list(actions)
+        if not changes:
+            raise WorkError("update() without actions changes nothing: give some, or use check()")
+        self._take_model(
+            "Update",
+            type(model),
+            lambda: model.get_update_kwargs_from_instance(actions=changes, condition=condition),
+        )
 
     def delete(self, model: Model, condition: Condition | None = None) -> None:
         """
         Delete the item that a model's keys name.
 
         Args:
-            model: the PynamoDB model; only its keys count.
+            model: the PynamoDB model; only its keys count, and its version if it has a version attribute.
             condition: what must hold of the item that is there.
 
         Raises:
             WorkError: the write cannot be committed; see its subclasses.
         """
-        self._check_allowed()
-        request = model.get_delete_kwargs_from_instance(condition=condition)
-        self._take("Delete", request, _key_names_of(type(model)))
+        self._take_model("Delete", type(model), lambda: model.get_delete_kwargs_from_instance(condition=condition))
 
     def check(self, model_class: type[Model], hash_key: Any, range_key: Any = None, *, condition: Condition) -> None:
         """
@@ -114,9 +111,11 @@ class UnitOfWork:
         Raises:
             WorkError: the check cannot be committed; see its subclasses.
         """
-        self._check_allowed()
-        request = model_class.get_operation_kwargs_from_class(hash_key, range_key=range_key, condition=condition)
-        self._take("ConditionCheck", request, _key_names_of(model_class))
+        self._take_model(
+            "ConditionCheck",
+            model_class,
+            lambda: model_class.get_operation_kwargs_from_class(hash_key, range_key=range_key, condition=condition),
+        )
 
     # -- the form of boto3's client ----------------------------------------------------------------
 
@@ -158,28 +157,44 @@ class UnitOfWork:
 
     # -- taking down -------------------------------------------------------------------------------
 
+    def _take_model(self, operation: str, model_class: type[Model], serialise: Callable[[], dict[str, Any]]) -> None:
+        self._check_allowed()
+        region = getattr(model_class.Meta, "region", None)
+        if self._region and region and region != self._region:
+            raise WorkError(
+                f"{model_class.__name__} is in {region}, and the transaction in {self._region}: one transaction spans "
+                "one region"
+            )
+        try:
+            request = serialise()
+        except (TypeError, ValueError, AttributeError, PynamoDBException) as error:
+            raise WorkError(f"{operation} of {model_class.__name__} cannot be serialised: {error}") from error
+        self._take(operation, request, _key_names_of(model_class))
+
     def _take_client_form(self, operation: str, request: Mapping[str, Any]) -> None:
         self._check_allowed()
-        required = _REQUIRED[operation]
-        if missing := required - request.keys():
-            raise WorkError(f"{operation} lacks {_listed(missing)}")
-        if unknown := request.keys() - required - _IN_EVERY_FORM:
-            raise WorkError(f"{operation} in a transaction does not take {_listed(unknown)}")
-        for part in ("Item", "Key", "ExpressionAttributeValues"):
-            _check_typed(operation, part, request.get(part, {}))
+        check_client_form(operation, request)
         self._take(operation, request, frozenset(request["Key"]) if "Key" in request else None)
 
     def _take(self, operation: str, request: Mapping[str, Any], key_names: frozenset[str] | None) -> None:
+        request = copy.deepcopy({**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
+        write = Write(operation, request, _part(request.get("Key") or request["Item"], key_names))
+        if write.key is not None and None in write.key.values():
+            missing = sorted(name for name, value in write.key.items() if value is None)
+            raise WorkError(f"{operation} on {request['TableName']} lacks the key {', '.join(missing)}")
+        with self._lock:  # the handler may use threads of its own, and may return while one of them is here
+            self._check_allowed()
+            self._add(write, key_names)
+
+    def _add(self, write: Write, key_names: frozenset[str] | None) -> None:
         if len(self._writes) >= MOST_WRITES:
             raise TooManyWritesError(
                 f"a unit of work holds {MOST_WRITES} writes, one transaction's worth: split the message, or write the "
                 "rest idempotently under another message"
             )
-        table = request["TableName"]
+        table = write.request["TableName"]
         if key_names:
             self._key_names[table] = key_names
-        request = copy.deepcopy({**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
-        write = Write(operation, request, request.get("Key") or _part(request["Item"], key_names))
         if any(self._same_item(write, other) for other in self._writes):
             raise SecondWriteError(
                 f"an item of {table} is written twice; a transaction takes one write to an item: combine the two, such "
@@ -202,7 +217,8 @@ class UnitOfWork:
 
     def close(self, reason: str) -> None:
         """Take no more writes: what a thread or task left behind by the handler adds now would be lost."""
-        self._refusal = reason
+        with self._lock:
+            self._refusal = reason
 
 
 def _key_of(write: Write, names: frozenset[str]) -> Mapping[str, Any] | None:
@@ -219,18 +235,3 @@ def _key_names_of(model_class: type[Model]) -> frozenset[str]:
         for attribute in model_class.get_attributes().values()
         if attribute.is_hash_key or attribute.is_range_key
     )
-
-
-def _check_typed(operation: str, part: str, values: Any) -> None:
-    try:
-        for value in values.values():
-            TypeDeserializer().deserialize(value)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise WorkError(
-            f"{operation} takes {part} in the form of boto3's client, with typed values such as "
-            f'{{"S": "text"}} or {{"N": "1"}}: {error}'
-        ) from error
-
-
-def _listed(names: frozenset[str] | set[str]) -> str:
-    return ", ".join(sorted(names))

@@ -27,9 +27,11 @@ class InMemoryStore:
         self.refuse: Callable[[Write], bool] = lambda write: False
         self._lock = threading.Lock()
 
-    def look_up(self, keys: Sequence[str], deadline: Deadline, *, consistent: bool) -> Mapping[str, ProcessedMessage]:
-        """Return the items that there are for the keys; here every reading is consistent."""
-        del deadline, consistent
+    region = None
+
+    def look_up(self, keys: Sequence[str], deadline: Deadline) -> Mapping[str, ProcessedMessage]:
+        """Return the items that there are for the keys, with all that was written before the call."""
+        del deadline
         with self._lock:
             return {key: self.items[key] for key in keys if key in self.items}
 

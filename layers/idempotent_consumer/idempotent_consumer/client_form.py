@@ -1,0 +1,115 @@
+"""
+Check writes in the form of boto3's client before they are taken.
+
+The store's client does not check its parameters (PynamoDB switches that off), and a handler should learn of a wrong one
+at the call, not from a transaction that was refused after it had returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from idempotent_consumer.errors import WorkError
+
+_REQUIRED = {
+    "Put": frozenset({"TableName", "Item"}),
+    "Update": frozenset({"TableName", "Key", "UpdateExpression"}),
+    "Delete": frozenset({"TableName", "Key"}),
+    "ConditionCheck": frozenset({"TableName", "Key", "ConditionExpression"}),
+}
+_OPTIONAL = frozenset(
+    {
+        "ConditionExpression",
+        "ExpressionAttributeNames",
+        "ExpressionAttributeValues",
+        "ReturnValuesOnConditionCheckFailure",  # the item is always asked for
+    }
+)
+_TEXTS = ("TableName", "ConditionExpression", "UpdateExpression")
+_TYPED = ("Item", "Key", "ExpressionAttributeValues")
+_MOST_DIGITS = 38  # of a DynamoDB number
+
+
+def check_client_form(operation: str, request: Mapping[str, Any]) -> None:
+    """
+    Make sure that DynamoDB can read a write.
+
+    Args:
+        operation: `Put`, `Update`, `Delete` or `ConditionCheck`.
+        request: its parameters, as for TransactWriteItems.
+
+    Raises:
+        WorkError: naming the parameter that is missing, unknown or wrong.
+    """
+    required = _REQUIRED[operation]
+    if missing := required - request.keys():
+        raise WorkError(f"{operation} lacks {_listed(missing)}")
+    if unknown := request.keys() - required - _OPTIONAL:
+        raise WorkError(f"{operation} in a transaction does not take {_listed(unknown)}")
+    for name in _TEXTS:
+        if name in request and not _is_text(request[name]):
+            raise WorkError(f"{operation}: {name} is {request[name]!r:.60}, not a text")
+    for name in _TYPED:
+        if name in request:
+            _check_values(f"{operation}: {name}", request[name])
+
+
+def _check_values(where: str, values: object) -> None:
+    if not isinstance(values, Mapping) or not values:
+        raise WorkError(f"{where} is {values!r:.60}, not an object with members")
+    for name, value in values.items():
+        if not _is_typed(value):
+            raise WorkError(
+                f"{where}: {name} is {value!r:.60}; the form of boto3's client has one type for each value, such as "
+                '{"S": "text"}, {"N": "1.5"} or {"BOOL": True}'
+            )
+
+
+def _is_typed(value: object) -> bool:
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return False
+    ((kind, content),) = value.items()
+    return kind in _CONTENTS and _CONTENTS[kind](content)
+
+
+def _is_text(content: object) -> bool:
+    return isinstance(content, str)
+
+
+def _is_number(content: object) -> bool:
+    try:
+        number = Decimal(content) if isinstance(content, str) else Decimal("NaN")
+    except InvalidOperation:
+        return False
+    return number.is_finite() and len(number.as_tuple().digits) <= _MOST_DIGITS
+
+
+def _is_binary(content: object) -> bool:
+    return isinstance(content, (bytes, bytearray)) or hasattr(content, "value")  # boto3's Binary
+
+
+def _set_of(is_member: Callable[[object], bool]) -> Callable[[object], bool]:
+    def is_set(content: object) -> bool:
+        return isinstance(content, Iterable) and not isinstance(content, (str, bytes)) and all(map(is_member, content))
+
+    return is_set
+
+
+_CONTENTS: dict[object, Callable[[object], bool]] = {
+    "S": _is_text,
+    "N": _is_number,
+    "B": _is_binary,
+    "BOOL": lambda content: isinstance(content, bool),
+    "NULL": lambda content: content is True,
+    "SS": _set_of(_is_text),
+    "NS": _set_of(_is_number),
+    "BS": _set_of(_is_binary),
+    "L": _set_of(_is_typed),
+    "M": lambda content: isinstance(content, Mapping) and all(map(_is_typed, content.values())),
+}
+
+
+def _listed(names: frozenset[str] | set[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,331 @@
+"""Whatever users' functions do, it concerns one message: its neighbours go on, and nothing unrun is acknowledged."""
+
+import asyncio
+import concurrent.futures
+import functools
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from idempotent_consumer import (
+    ConditionFailed,
+    ConfigurationError,
+    Eager,
+    IdempotentConsumer,
+    Lazy,
+    Message,
+    Outcome,
+    Reject,
+    Transactional,
+    UnitOfWork,
+    attribute,
+)
+from idempotent_consumer.testing import FakeContext, InMemoryStore, sqs_event, sqs_record
+from tests.promises.faults import FaultyStore
+from tests.promises.world import Handler, World
+
+EXITS = [SystemExit(1), asyncio.CancelledError(), GeneratorExit()]
+
+
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.fixture
+def world() -> World:
+    return World(InMemoryStore())
+
+
+def arrivals(count: int, **options: Any) -> list[dict[str, Any]]:
+    return [sqs_record({"id": str(number)}, sqs_message_id=f"m{number}", **options) for number in range(count)]
+
+
+def raising(error: BaseException, *, on: str = "1") -> Handler:
+    def handle(message: Message, work: UnitOfWork) -> None:
+        if message.id == on:
+            raise error
+
+    return handle
+
+
+# -- what is raised ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [*EXITS, UnspeakableError(), MemoryError(), RecursionError()])
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_whatever_a_handler_raises_its_neighbours_are_handled(
+    world: World, error: BaseException, concurrency: int, *, is_async: bool
+) -> None:
+    handle = raising(error)
+
+    async def handle_async(message: Message, work: UnitOfWork) -> None:
+        await asyncio.sleep(0)
+        handle(message, work)
+
+    worker = world.worker(Eager(), handle_async if is_async else handle, concurrency=concurrency)
+
+    assert worker.deliver(*arrivals(6)) == ["m1"]
+    assert sorted(worker.handled) == list("012345")
+
+
+@pytest.mark.parametrize("error", [*EXITS, UnspeakableError(), ValueError("no")])
+@pytest.mark.parametrize("place", ["parse", "message_id"])
+def test_whatever_a_parser_or_an_id_strategy_raises_only_its_own_record_is_rejected(
+    world: World, error: BaseException, place: str
+) -> None:
+    def of(source: Any) -> Any:
+        body = source if isinstance(source, str) else source.body
+        if json.loads(body)["id"] == "1":
+            raise error
+        return body
+
+    worker = world.worker(Lazy(), **{place: of})
+
+    assert worker.deliver(*arrivals(3)) == ["m1"]
+    assert worker.outcomes[1] is Outcome.REJECTED
+
+
+@pytest.mark.parametrize("error", [*EXITS, UnspeakableError(), ValueError("no")])
+def test_whatever_the_answer_to_a_failed_condition_raises_concerns_its_message_only(error: BaseException) -> None:
+    store = InMemoryStore()
+    store.refuse = lambda write: write.request["Item"]["id"]["S"] == "1"
+    worker = World(store).worker(
+        Transactional(), lambda message, work: work.put_item(TableName="t", Item={"id": {"S": message.id}})
+    )
+
+    @worker.consumer.on_condition_failed
+    def answer(message: Message, work: UnitOfWork, failure: ConditionFailed) -> None:
+        raise error
+
+    assert worker.deliver(*arrivals(3)) == ["m1"]
+
+
+def test_an_interruption_by_the_person_at_the_keyboard_stops_all_of_it(world: World) -> None:
+    async def handle(message: Message, work: UnitOfWork) -> None:
+        raise KeyboardInterrupt
+
+    worker = world.worker(Eager(), handle)
+
+    with pytest.raises(KeyboardInterrupt):
+        worker.deliver(*arrivals(2))
+    assert world.items("consumer#0", "consumer#1") == {}
+
+
+@pytest.mark.parametrize(
+    ("errors", "outcome"),
+    [([Reject("a"), Reject("b")], Outcome.REJECTED), ([Reject("a"), ValueError("b")], Outcome.FAILED)],
+)
+def test_a_group_of_errors_is_permanent_if_every_one_of_them_is(
+    world: World, errors: list[Exception], outcome: Outcome
+) -> None:
+    worker = world.worker(Lazy(), raising(ExceptionGroup("several", errors), on="0"))
+
+    worker.deliver(*arrivals(1))
+
+    assert worker.outcomes == [outcome]
+
+
+# -- what did not run ----------------------------------------------------------------------------------------
+
+
+def generator(message: Message, work: UnitOfWork) -> Iterator[None]:
+    yield
+
+
+async def async_generator(message: Message, work: UnitOfWork) -> AsyncIterator[None]:
+    yield
+
+
+class Callables:
+    class Generator:
+        def __call__(self, message: Message, work: UnitOfWork) -> Iterator[None]:
+            yield
+
+    @staticmethod
+    def wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapper(message: Message, work: UnitOfWork) -> Any:
+            return function(message, work)
+
+        return wrapper
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [Callables.Generator(), Callables.wrapping(generator), Callables.wrapping(async_generator)],
+    ids=["callable object", "wrapped generator", "wrapped async generator"],
+)
+def test_a_handler_whose_body_never_ran_is_not_acknowledged(world: World, handler: Handler) -> None:
+    worker = world.worker(Lazy(), handler)
+
+    assert worker.deliver(*arrivals(1)) == ["m0"]
+    assert isinstance(worker.reports[0].error, ConfigurationError)
+
+
+def test_an_async_decorator_that_forgot_to_await_is_awaited_for(world: World) -> None:
+    done: list[str] = []
+
+    async def body(message: Message, work: UnitOfWork) -> None:
+        await asyncio.sleep(0)
+        done.append(message.id)
+
+    async def forgetful(message: Message, work: UnitOfWork) -> Any:
+        return body(message, work)
+
+    world.worker(Lazy(), forgetful).deliver(*arrivals(2))
+
+    assert sorted(done) == ["0", "1"]
+
+
+def test_a_future_that_a_handler_returns_is_waited_for_and_its_error_is_the_handlers(world: World) -> None:
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        worker = world.worker(Lazy(), lambda message, work: pool.submit(lambda: 1 / 0))
+
+        assert worker.deliver(*arrivals(1)) == ["m0"]
+
+
+def test_a_wrapped_or_partial_handler_is_one_like_any_other(world: World) -> None:
+    seen: list[str] = []
+
+    def handle(prefix: str, message: Message, work: UnitOfWork) -> None:
+        seen.append(prefix + message.id)
+
+    world.worker(Lazy(), functools.partial(handle, "id ")).deliver(*arrivals(1))
+
+    assert seen == ["id 0"]
+
+
+# -- what is left on the event loop --------------------------------------------------------------------------
+
+
+def test_a_handler_that_stops_the_event_loop_stops_nobody(world: World) -> None:
+    async def handle(message: Message, work: UnitOfWork) -> None:
+        if message.id == "1":
+            asyncio.get_running_loop().stop()
+        await asyncio.sleep(0)
+
+    assert world.worker(Eager(), handle, concurrency=2).deliver(*arrivals(5)) == []
+
+
+def test_a_stray_task_that_exits_cuts_off_nobody(world: World) -> None:
+    strays: list[Any] = []
+
+    async def leave() -> None:
+        raise SystemExit(1)
+
+    async def handle(message: Message, work: UnitOfWork) -> None:
+        strays.append(asyncio.ensure_future(leave()))
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    assert world.worker(Eager(), handle, concurrency=3).deliver(*arrivals(9)) == []
+
+
+def test_a_stray_task_that_will_not_be_cancelled_does_not_keep_the_answer(world: World) -> None:
+    strays: list[Any] = []
+
+    async def stubborn() -> None:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                continue
+
+    async def handle(message: Message, work: UnitOfWork) -> None:
+        strays.append(asyncio.ensure_future(stubborn()))
+        await asyncio.sleep(0)
+
+    assert world.worker(Lazy(), handle).deliver(*arrivals(1)) == []
+
+
+# -- observers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [*EXITS, ValueError("broken")])
+def test_an_observer_that_raises_changes_nothing(error: BaseException) -> None:
+    def broken(report: object) -> None:
+        raise error
+
+    store = InMemoryStore()
+    consumer = IdempotentConsumer("observed", mode=Lazy(), message_id=attribute("id"), store=store, on_outcome=broken)
+    consumer.handler(lambda message, work: None)
+    records = [sqs_record("", attributes={"id": str(number)}) for number in range(3)]
+
+    assert consumer.consume(sqs_event(*records), FakeContext()) == {"batchItemFailures": []}
+    assert len(store.items) == 3
+
+
+def test_a_filter_of_logs_that_raises_changes_nothing(world: World) -> None:
+    worker = world.worker(Lazy(), name="filtered")
+
+    def broken(record: logging.LogRecord) -> bool:
+        raise ValueError("broken")
+
+    logger = logging.getLogger("filtered")
+    logger.addFilter(broken)
+    try:
+        response = worker.consumer.consume(sqs_event(*arrivals(3)), FakeContext())
+    finally:
+        logger.removeFilter(broken)
+
+    assert response == {"batchItemFailures": []}
+    assert sorted(worker.handled) == ["0", "1", "2"]
+
+
+def test_a_reason_is_one_printable_line_of_bounded_length_and_its_log_line_is_written(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    worker = world.worker(Lazy(), raising(ValueError("\ud83d\n" + "x" * 3_000_000), on="0"), name="surrogates")
+
+    worker.deliver(*arrivals(1))
+
+    reason = worker.reports[0].reason
+    assert len(reason) <= 600
+    assert "\n" not in reason
+    assert reason.startswith("ValueError: \\ud83d xxx")
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["reason"] for line in lines if line.get("message") == "delivery"] == [reason]
+
+
+# -- the store -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "method", "outcome"),
+    [
+        (Lazy(), "remember", Outcome.UNRECORDED),
+        (Eager(), "complete", Outcome.UNRECORDED),
+        (Transactional(), "commit", Outcome.FAILED),
+    ],
+)
+def test_a_store_that_breaks_after_the_handler_never_makes_its_claim_be_released(
+    mode: Any, method: str, outcome: Outcome
+) -> None:
+    class BrokenStore(FaultyStore):
+        def _call(self, name: str, call: Callable[[], Any]) -> Any:
+            if name == method:
+                raise KeyError("a bug")
+            return super()._call(name, call)
+
+    store = BrokenStore(InMemoryStore())
+    worker = World(store).worker(mode)
+
+    worker.deliver(*arrivals(1))
+
+    assert worker.outcomes == [outcome]
+    assert "release" not in store.calls
+
+
+def test_a_claim_that_may_stand_although_no_answer_came_is_released(world: World) -> None:
+    store = FaultyStore(world.store)
+    store.fail("claim", applied=True)
+    worker = world.worker(Eager(), store=store)
+
+    worker.deliver(*arrivals(1))
+
+    assert worker.outcomes == [Outcome.FAILED]
+    assert world.items("consumer#0") == {}
