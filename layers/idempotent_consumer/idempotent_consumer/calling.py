@@ -33,7 +33,10 @@ def check_signature(function: Any, *parameters: str) -> None:
         raise ConfigurationError(f"{name} must take {wanted}: {error}") from error
     except ValueError:  # some built-in functions do not tell their signature
         pass
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+    body = function if inspect.isroutine(function) else getattr(type(function), "__call__", function)  # noqa: B004
+    if any(map(inspect.isgeneratorfunction, (function, body))) or any(
+        map(inspect.isasyncgenfunction, (function, body))
+    ):
         raise ConfigurationError(f"{name} is a generator, whose body would never run: return instead of yield")
 
 

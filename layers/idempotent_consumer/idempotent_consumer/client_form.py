@@ -7,7 +7,7 @@ at the call, not from a transaction that was refused after it had returned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -49,8 +49,8 @@ def check_client_form(operation: str, request: Mapping[str, Any]) -> None:
     if unknown := request.keys() - required - _OPTIONAL:
         raise WorkError(f"{operation} in a transaction does not take {_listed(unknown)}")
     for name in _TEXTS:
-        if name in request and not _is_text(request[name]):
-            raise WorkError(f"{operation}: {name} is {request[name]!r:.60}, not a text")
+        if name in request and not (_is_text(request[name]) and request[name]):
+            raise WorkError(f"{operation}: {name} is {request[name]!r:.60}, not a text that says something")
     for name in _TYPED:
         if name in request:
             _check_values(f"{operation}: {name}", request[name])
@@ -90,11 +90,12 @@ def _is_binary(content: object) -> bool:
     return isinstance(content, (bytes, bytearray)) or hasattr(content, "value")  # boto3's Binary
 
 
-def _set_of(is_member: Callable[[object], bool]) -> Callable[[object], bool]:
-    def is_set(content: object) -> bool:
-        return isinstance(content, Iterable) and not isinstance(content, (str, bytes)) and all(map(is_member, content))
+def _each(is_member: Callable[[object], bool], *, may_be_empty: bool = False) -> Callable[[object], bool]:
+    def are_members(content: object) -> bool:
+        is_collection = isinstance(content, (list, tuple, set, frozenset)) and (may_be_empty or bool(content))
+        return is_collection and all(map(is_member, content))  # type: ignore[call-overload]
 
-    return is_set
+    return are_members
 
 
 _CONTENTS: dict[object, Callable[[object], bool]] = {
@@ -103,10 +104,10 @@ _CONTENTS: dict[object, Callable[[object], bool]] = {
     "B": _is_binary,
     "BOOL": lambda content: isinstance(content, bool),
     "NULL": lambda content: content is True,
-    "SS": _set_of(_is_text),
-    "NS": _set_of(_is_number),
-    "BS": _set_of(_is_binary),
-    "L": _set_of(_is_typed),
+    "SS": _each(_is_text),
+    "NS": _each(_is_number),
+    "BS": _each(_is_binary),
+    "L": _each(_is_typed, may_be_empty=True),
     "M": lambda content: isinstance(content, Mapping) and all(map(_is_typed, content.values())),
 }
 

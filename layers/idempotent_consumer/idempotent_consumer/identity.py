@@ -62,7 +62,10 @@ def body_field(path: str) -> MessageIdStrategy:
     search = _compiled(path).search
 
     def find(message: Message) -> Any:
-        value = search(message.json())
+        try:
+            value = search(message.json())
+        except JMESPathError as error:
+            raise UnusableMessageIdError(f"the body does not fit {path!r}: {error}") from error
         if value is None:
             raise MissingMessageIdError(f"the body has nothing at {path!r}")
         return value
@@ -206,8 +209,8 @@ class FingerprintSpecification:
             return _as_text(body)
         try:
             chosen = [path.search(exact) for path in self._paths]
-        except JMESPathError:  # functions such as sum() know floats only
-            chosen = [path.search(json.loads(body)) for path in self._paths]
+        except JMESPathError:
+            return _as_text(body)  # a path that the body does not fit, such as length() of a number
         return "json" + json.dumps(chosen, sort_keys=True, separators=(",", ":"), default=_written)
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from idempotent_consumer.clock import Deadline
@@ -158,7 +159,9 @@ def read_message(record: object, deadline: Deadline) -> Message:
     if not isinstance(body, str):
         found = "missing" if body is None else f"{type(body).__name__}, not text"
         raise UnreadableMessageError(f"the body is {found}")
-    return Message(body, _message_attributes(record), _record=SqsRecord.of(record), _deadline=deadline)
+    return Message(
+        body, MappingProxyType(_message_attributes(record)), _record=SqsRecord.of(record), _deadline=deadline
+    )
 
 
 def _text(value: object) -> str:

@@ -50,7 +50,7 @@ class Schedule:
         self._waiting: deque[_Lane] = deque()  # have deliveries to admit
         self._ready: deque[Delivery] = deque()  # admitted, and their turn has come
         self._holders: dict[str, Delivery] = {}  # by key: the one delivery between admission and outcome
-        self._parked: dict[str, list[_Lane]] = {}  # by key: lanes whose next delivery waits for its holder
+        self._parked: dict[str, deque[_Lane]] = {}  # by key: lanes whose next delivery waits for its holder
         self._in_hand = 0  # windows and deliveries that workers have taken
         for deliveries in lanes:
             lane = _Lane(deliveries)
@@ -115,8 +115,8 @@ class Schedule:
         while not lane.is_taken and len(chosen) < room:
             delivery = lane.deliveries[lane.taken]
             key = delivery.key
-            if key in self._holders:
-                self._parked.setdefault(key, []).append(lane)
+            if delivery.settlement is None and key in self._holders:
+                self._parked.setdefault(key, deque()).append(lane)
                 lane.is_queued = True
                 break
             lane.taken += 1
@@ -144,12 +144,15 @@ class Schedule:
             lane.taken = max(lane.taken, lane.acknowledged)
 
     def _stop(self, lane: _Lane, head: Delivery) -> None:
+        untaken = lane.deliveries[lane.taken :]
         lane.taken = len(lane.deliveries)
         for follower in lane.deliveries[lane.acknowledged + 1 :]:
             if follower.settlement is None:
                 reason = f"{head.record.sqs_message_id}, before it in its group, was not acknowledged"
                 follower.settle(Settlement(Outcome.DEFERRED, reason))
                 self._free_key(follower)
+        if untaken and untaken[0].key is not None:
+            self._wake(untaken[0].key)  # it may have been this lane's turn to take that key
 
     def _queue(self, lane: _Lane) -> None:
         if not lane.is_queued and not lane.is_taken:
@@ -160,9 +163,17 @@ class Schedule:
         key = delivery.key
         if key is not None and self._holders.get(key) is delivery:
             del self._holders[key]
-            for lane in self._parked.pop(key, ()):
-                lane.is_queued = False
+            self._wake(key)
+
+    def _wake(self, key: str) -> None:
+        """Let one of the lanes that wait for a key go on: the others would only find it taken again."""
+        parked = self._parked.get(key)
+        while parked and key not in self._holders:
+            lane = parked.popleft()
+            lane.is_queued = False
+            if not lane.is_taken:
                 self._queue(lane)
+                return
 
     def _hand_back(self) -> None:
         self._in_hand -= 1

@@ -1,0 +1,52 @@
+"""How the package sees time."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from idempotent_consumer.clock import DEFAULT_TIME_LEFT_MS, Deadline, SystemClock
+from idempotent_consumer.testing import FakeClock, FakeContext
+
+
+def test_the_system_clock_tells_whole_milliseconds_since_1970() -> None:
+    now_ms = SystemClock().now_ms()
+
+    assert isinstance(now_ms, int)
+    assert 2026 <= datetime.fromtimestamp(now_ms / 1000, tz=UTC).year < 2100
+
+
+def test_the_time_left_is_read_from_the_context_at_every_call() -> None:
+    clock = FakeClock()
+    deadline = Deadline(clock, FakeContext(3_000, clock))
+
+    readings = [deadline.left_ms()]
+    for _ in range(3):
+        clock.sleep_ms(1_200)
+        readings.append(deadline.left_ms())
+
+    assert readings == [3_000, 1_800, 600, 0]
+
+
+@pytest.mark.parametrize("remaining_ms", [0, -1, -60_000])
+def test_no_time_left_is_0_and_not_the_default(remaining_ms: int) -> None:
+    assert Deadline(FakeClock(), FakeContext(remaining_ms)).left_ms() == 0
+
+
+@pytest.mark.parametrize("context", [None, object(), {}])
+def test_without_a_context_an_invocation_has_as_long_as_lambda_lets_any_run(context: object) -> None:
+    clock = FakeClock()
+    deadline = Deadline(clock, context)
+
+    clock.advance(timedelta(minutes=5))
+
+    assert timedelta(milliseconds=DEFAULT_TIME_LEFT_MS) == timedelta(minutes=15)
+    assert timedelta(milliseconds=deadline.left_ms()) == timedelta(minutes=10)
+
+
+def test_a_pause_takes_time_from_what_is_left() -> None:
+    clock = FakeClock(now_ms=1_000)
+    deadline = Deadline(clock, FakeContext(500, clock))
+
+    deadline.pause_ms(200)
+
+    assert (deadline.now_ms(), deadline.left_ms()) == (1_200, 300)
