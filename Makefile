@@ -8,7 +8,7 @@ ENVIRONMENTS := .venvs/dev/.ready .venvs/sam/.ready .venvs/ministack/.ready
 CODE := layers functions tools tests
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format lint types imports template build deploy demo invoke events pins clean
+.PHONY: help environments setup test check format lint types imports template build deploy demo invoke events pins clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,13 +16,16 @@ help: ## list the commands
 # -- environments: our own code, the SAM command line and the local AWS each in its own, because their pins disagree ----
 .venvs/%/.ready: requirements/%.txt
 	test -x .venvs/$*/bin/python || $(PYTHON) -m venv .venvs/$*
-	.venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	.venvs/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $<
 	@touch $@
+
+environments:
+	@$(MAKE) --no-print-directory --jobs=3 $(ENVIRONMENTS)
 
 setup: .venvs/dev/.ready ## make the development environment (PYTHON=python3.13 chooses the interpreter)
 
 # -- proving ------------------------------------------------------------------------------------------------------------
-test: $(ENVIRONMENTS) ## run every test, those on the local AWS included (ARGS="tests/unit -k id" for some)
+test: environments ## run every test, those on the local AWS included (ARGS="tests/unit -k id" for some)
 	$(BIN)/python -m pytest $(ARGS)
 
 check: lint types imports template ## everything else that can say no
@@ -45,7 +48,7 @@ format: .venvs/dev/.ready ## rewrite the code in the project's style
 	$(BIN)/ruff format $(CODE)
 
 # -- running ------------------------------------------------------------------------------------------------------------
-demo: $(ENVIRONMENTS) ## deploy to a local AWS, send duplicates and poison, prove each message's work done once
+demo: environments ## deploy to a local AWS, send duplicates and poison, prove each message's work done once
 	$(BIN)/python -m tools.demo $(ARGS)
 
 invoke: .venvs/dev/.ready ## run one event through one function (FUNCTION=place_order EVENT=events/orders-single.json)
