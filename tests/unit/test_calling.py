@@ -1,4 +1,4 @@
-"""How handlers are called: which can be, in which context, and on which event loop."""
+"""How handlers are called: to their very end, in a context of their own, and on which event loop."""
 
 import asyncio
 import concurrent.futures
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from idempotent_consumer.calling import Caller, check_signature
+from idempotent_consumer.calling import Caller
 from idempotent_consumer.errors import ConfigurationError, Reject
 
 Handler = Callable[..., Any]
@@ -24,121 +24,14 @@ def caller() -> Iterator[Caller]:
     caller.close()
 
 
-class Callables:
-    """Everything that a person might register."""
-
-    def plain(self, message: object, work: object) -> None: ...
-
-    def with_default(self, message: object, work: object, retries: int = 3) -> None: ...
-
-    def variadic(self, *arguments: object) -> None: ...
-
-    async def coroutine(self, message: object, work: object) -> None: ...
-
-    def none(self) -> None: ...
-
-    def too_few(self, message: object) -> None: ...
-
-    def too_many(self, message: object, work: object, more: object) -> None: ...
-
-    def keywords(self, *, message: object, work: object) -> None: ...
-
-    def generator(self, message: object, work: object) -> Iterator[int]:
-        yield 1
-
-    async def async_generator(self, message: object, work: object) -> AsyncIterator[int]:
-        yield 1
-
-    @staticmethod
-    def static(message: object, work: object) -> None: ...
-
-    @classmethod
-    def of_class(cls, message: object, work: object) -> None: ...
-
-
-HANDLERS = Callables()
-
-
 class CallableObject:
-    """An object to call; its class decides with what."""
+    """An object to call, which calls a function in turn."""
 
     def __init__(self, function: Handler) -> None:
         self.function = function
 
-    def __call__(self, message: object, work: object) -> Any:
-        return self.function(message, work)
-
-
-class CallableGenerator:
-    def __call__(self, message: object, work: object) -> Iterator[int]:
-        yield 1
-
-
-class CallableAsyncGenerator:
-    async def __call__(self, message: object, work: object) -> AsyncIterator[int]:
-        yield 1
-
-
-@pytest.mark.parametrize(
-    "handler",
-    [
-        HANDLERS.plain,
-        HANDLERS.with_default,
-        HANDLERS.variadic,
-        HANDLERS.coroutine,
-        HANDLERS.static,
-        HANDLERS.of_class,
-        lambda message, work: None,
-        functools.partial(HANDLERS.too_many, more=1),
-        functools.partial(HANDLERS.too_many, 0),
-        CallableObject(HANDLERS.plain),
-        max,
-        print,
-    ],
-)
-def test_what_takes_a_message_and_work_can_be_a_handler(handler: Handler) -> None:
-    check_signature(handler, "message", "work")  # raises nothing
-
-
-@pytest.mark.parametrize(
-    "handler",
-    [HANDLERS.none, HANDLERS.too_few, HANDLERS.too_many, HANDLERS.keywords, functools.partial(HANDLERS.plain, 0)],
-)
-def test_a_wrong_signature_is_refused_with_the_right_one(handler: Handler) -> None:
-    with pytest.raises(ConfigurationError, match=r"must take \(message, work\)"):
-        check_signature(handler, "message", "work")
-
-
-@pytest.mark.parametrize("handler", [None, "text", 42, object(), []])
-def test_what_cannot_be_called_is_refused(handler: object) -> None:
-    with pytest.raises(ConfigurationError, match="is no function"):
-        check_signature(handler, "message", "work")
-
-
-@pytest.mark.parametrize(
-    "handler",
-    [
-        HANDLERS.generator,
-        HANDLERS.async_generator,
-        functools.partial(HANDLERS.generator),
-        CallableGenerator(),
-        CallableAsyncGenerator(),
-    ],
-)
-def test_a_generator_is_refused_since_its_body_would_never_run(handler: Handler) -> None:
-    with pytest.raises(ConfigurationError, match="generator"):
-        check_signature(handler, "message", "work")
-
-
-@pytest.mark.parametrize("handler", [HANDLERS.generator, HANDLERS.async_generator])
-def test_a_generator_that_only_shows_when_called_fails_and_does_not_pass_for_handled(
-    caller: Caller, handler: Handler
-) -> None:
-    with pytest.raises(Exception, match="generator"):
-        caller.call(CallableObject(handler), "message", "work")
-
-
-# -- Calling --------------------------------------------------------------------------------------
+    def __call__(self, *arguments: object) -> Any:
+        return self.function(*arguments)
 
 
 async def asynchronous(append: Callable[[object], None], *arguments: object) -> None:
@@ -250,6 +143,44 @@ def test_a_coroutine_sees_what_the_function_that_returned_it_has_set(caller: Cal
     assert [*seen, variable.get()] == ["set by the function", "unset"]
 
 
+# -- What is returned -----------------------------------------------------------------------------
+
+
+def generator() -> Iterator[int]:
+    yield 1
+
+
+async def async_generator() -> AsyncIterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize("function", [generator, async_generator, CallableObject(generator)])
+def test_a_generator_fails_and_does_not_pass_for_handled(caller: Caller, function: Handler) -> None:
+    with pytest.raises(ConfigurationError, match="generator"):
+        caller.call(function)
+
+
+def test_a_coroutine_that_returns_another_is_awaited_to_the_end(caller: Caller) -> None:
+    seen: list[object] = []
+
+    async def forgot_to_await() -> Awaitable[None]:
+        return asynchronous(seen.append)
+
+    caller.call(forgot_to_await)
+
+    assert seen == [()]
+
+
+def test_a_future_is_waited_for(caller: Caller) -> None:
+    with ThreadPoolExecutor(1) as workers, pytest.raises(ValueError, match="in the future"):
+        caller.call(lambda: workers.submit(int, "in the future"))
+
+
+@pytest.mark.parametrize("result", [None, 42, "text", [1], {"statusCode": 200}, range(3), iter([1])])
+def test_any_other_result_is_ignored(caller: Caller, result: object) -> None:
+    caller.call(lambda: result)  # raises nothing
+
+
 # -- The event loop -------------------------------------------------------------------------------
 
 
@@ -308,3 +239,15 @@ def test_closing_ends_the_thread_and_what_a_handler_has_left_running() -> None:
 
     assert ended.is_set()
     assert threading.active_count() == before
+
+
+def test_a_handler_that_stops_the_loop_stops_nobody(caller: Caller) -> None:
+    seen: list[object] = []
+
+    async def stop() -> None:
+        asyncio.get_running_loop().stop()
+
+    caller.call(stop)
+    caller.call(asynchronous, seen.append)
+
+    assert seen == [()]

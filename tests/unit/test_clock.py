@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from idempotent_consumer.clock import DEFAULT_TIME_LEFT_MS, Deadline, SystemClock
+from idempotent_consumer.clock import Deadline, SystemClock
+from idempotent_consumer.settings import DEFAULT_TIME_LEFT_MS
 from idempotent_consumer.testing import FakeClock, FakeContext
 
 
@@ -32,7 +33,14 @@ def test_no_time_left_is_0_and_not_the_default(remaining_ms: int) -> None:
     assert Deadline(FakeClock(), FakeContext(remaining_ms)).left_ms() == 0
 
 
-@pytest.mark.parametrize("context", [None, object(), {}])
+class StandIn:
+    """A stand-in for the context, as mocking libraries make it."""
+
+    def get_remaining_time_in_millis(self) -> object:
+        return object()
+
+
+@pytest.mark.parametrize("context", [None, object(), {}, StandIn()])
 def test_without_a_context_an_invocation_has_as_long_as_lambda_lets_any_run(context: object) -> None:
     clock = FakeClock()
     deadline = Deadline(clock, context)
@@ -41,6 +49,27 @@ def test_without_a_context_an_invocation_has_as_long_as_lambda_lets_any_run(cont
 
     assert timedelta(milliseconds=DEFAULT_TIME_LEFT_MS) == timedelta(minutes=15)
     assert timedelta(milliseconds=deadline.left_ms()) == timedelta(minutes=10)
+
+
+@pytest.mark.parametrize(
+    ("remaining_ms", "reserve_ms"), [(-5, 0), (0, 0), (3, 0), (3_000, 600), (5_000, 1_000), (900_000, 1_000)]
+)
+def test_what_is_kept_back_for_the_answer_is_a_second_or_a_fifth_if_that_is_less(
+    remaining_ms: int, reserve_ms: int
+) -> None:
+    deadline = Deadline(FakeClock(), FakeContext(remaining_ms))
+
+    assert deadline.reserve_ms == reserve_ms
+    assert deadline.spare_ms() == max(0, remaining_ms) - reserve_ms
+
+
+def test_what_is_kept_back_stays_the_same_while_time_passes() -> None:
+    clock = FakeClock()
+    deadline = Deadline(clock, FakeContext(10_000, clock))
+
+    clock.sleep_ms(9_400)
+
+    assert (deadline.total_ms, deadline.reserve_ms, deadline.spare_ms()) == (10_000, 1_000, -400)
 
 
 def test_a_pause_takes_time_from_what_is_left() -> None:

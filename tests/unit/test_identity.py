@@ -2,6 +2,7 @@
 
 import hashlib
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -87,6 +88,21 @@ def test_a_whole_number_keeps_every_digit(digits: str) -> None:
 @pytest.mark.parametrize("text", [" 42 ", "042", "Order-1", "order-1", "é", "e\u0301", "a#b", "🐑", "0"])
 def test_a_text_is_an_id_exactly_as_it_was_sent(text: str) -> None:
     assert found(body_field("id"), {"id": text}) == text
+
+
+class Colour(str, Enum):  # noqa: UP042 - unlike StrEnum, its text is not its value
+    RED = "red"
+
+
+class Number(int, Enum):
+    SEVEN = 7
+
+
+@pytest.mark.parametrize(("value", "expected"), [(Colour.RED, "red"), (Number.SEVEN, "7")])
+def test_a_member_of_an_enumeration_is_its_value(value: object, expected: str) -> None:
+    message_id = found(lambda message: value)
+
+    assert (message_id, type(message_id)) == (expected, str)
 
 
 # -- Where it is looked for -----------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """When two bodies count as the same content."""
 
 import hashlib
+import json
 import string
 
 import pytest
@@ -25,7 +26,9 @@ def fingerprint(body: str, *paths: str) -> str:
         ('{"a": 42}', '{"a": 4.2e1}'),
         ('{"a": 1.5}', '{"a": 1.50}'),
         ('{"a": 0}', '{"a": -0.0}'),
-        ('{"a": 9007199254740991}', '{"a": 9007199254740991.0}'),
+        ('{"a": 9007199254740993}', '{"a": 9007199254740993.0}'),
+        ('{"a": 12345678901234567890}', '{"a": 1.2345678901234567890e19}'),
+        ('{"a": 0.10}', '{"a": 1e-1}'),
         ('{"a": "é"}', '{"a": "\\u00e9"}'),
         ('{"a": "🐑"}', '{"a": "\\ud83d\\udc11"}'),
         ('{"a": "/"}', '{"a": "\\/"}'),
@@ -46,6 +49,9 @@ def test_the_way_json_is_written_makes_no_difference(one: str, other: str) -> No
         ('{"a": []}', '{"a": {}}'),
         ('{"a": [1, 2]}', '{"a": [2, 1]}'),
         ('{"a": 0.1}', '{"a": 0.2}'),
+        ('{"a": 0.1}', '{"a": 0.10000000000000000001}'),
+        ('{"a": 12345678901234567.12}', '{"a": 12345678901234567.13}'),
+        ('{"a": 0.5}', '{"a": "0.5"}'),
         ('{"a": "x"}', '{"A": "x"}'),
         ('{"a": "é"}', '{"a": "e\\u0301"}'),
         ('{"a": 1e308}', '{"a": 1e309}'),
@@ -114,6 +120,26 @@ def test_every_body_has_a_fingerprint_and_always_the_same(body: str) -> None:
 
 def test_every_odd_body_has_a_fingerprint_of_its_own() -> None:
     assert len({fingerprint(body) for body in ODD_BODIES}) == len(ODD_BODIES)
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "1e-999999999", "1." + "0" * 100_000, "9" * 4_300 + ".5"])
+def test_a_number_of_any_size_has_a_fingerprint_at_no_great_cost(number: str) -> None:
+    assert fingerprint(f"[{number}]") == fingerprint(f"[ {number} ]")
+
+
+@pytest.mark.parametrize(("depth", "is_compared_as_json"), [(200, True), (201, False), (100_000, False)])
+def test_json_is_compared_as_its_text_where_it_is_too_deep_for_some_interpreters(
+    depth: int, is_compared_as_json: bool
+) -> None:
+    body, with_blanks = "[" * depth + "]" * depth, "[ " * depth + "]" * depth
+
+    assert (fingerprint(body) == fingerprint(with_blanks)) == is_compared_as_json
+
+
+def test_brackets_within_texts_make_nothing_deep() -> None:
+    texts = ['[\\"{' * 10] * 1_000
+
+    assert fingerprint(json.dumps(texts)) == fingerprint(json.dumps(texts, indent=1))
 
 
 # -- What counts ----------------------------------------------------------------------------------

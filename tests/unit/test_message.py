@@ -134,6 +134,24 @@ def test_a_message_cannot_be_changed() -> None:
         read_one.attributes["a"] = "c"
 
 
+def test_a_message_can_be_kept_in_sets() -> None:
+    record = sqs_record({"a": [1]}, attributes={"a": "b"})
+
+    assert len({read(record), read(record)}) == 1
+
+
+def test_a_message_shows_what_sqs_says_of_its_delivery() -> None:
+    found = message("", sqs_message_id="s-1", receive_count=2, group_id="g-1", queue_arn="arn:aws:sqs:x:1:q")
+
+    assert (found.sqs_message_id, found.queue_arn, found.receive_count) == ("s-1", "arn:aws:sqs:x:1:q", 2)
+    assert (found.group_id, found.sent_at is not None) == ("g-1", True)
+
+
+@pytest.mark.parametrize("record", [None, [], "text", 42, {}, {"attributes": None}, {"messageId": 42, "body": []}])
+def test_what_sqs_says_can_be_read_of_anything(record: object) -> None:
+    assert SqsRecord.of(record) == SqsRecord("", "", 1, None, None)
+
+
 # -- What SQS says about the delivery -------------------------------------------------------------
 
 

@@ -1,6 +1,5 @@
 """How long and how often a request is made, and which answers end it."""
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -22,7 +21,7 @@ from botocore.parsers import ResponseParserError
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.errors import StoreRefusedError, StoreUnavailableError
 from idempotent_consumer.requesting import TryAgain, until_answered
-from idempotent_consumer.settings import PAUSE_BASE_MS, PAUSE_CAP_MS, STORE_BUDGET_MS
+from idempotent_consumer.settings import MOST_TRIES, PAUSE_BASE_MS, PAUSE_CAP_MS, STORE_BUDGET_MS
 from idempotent_consumer.testing import FakeClock, FakeContext
 
 TRY_MS = 3_000
@@ -164,7 +163,7 @@ def test_it_gives_up_within_its_share_of_the_time_left(left_ms: int, share: int,
 
     started_ms = give_up(world, share)
 
-    assert end_ms - PAUSE_CAP_MS - world.try_ms <= started_ms[-1] < end_ms
+    assert end_ms - PAUSE_CAP_MS - 2 * world.try_ms <= started_ms[-1] < end_ms
 
 
 def test_no_try_starts_when_the_time_is_over() -> None:
@@ -184,6 +183,20 @@ def test_it_says_that_the_outcome_is_unknown_and_why() -> None:
         World(lost, left_ms=100).ask()
 
     assert raised.value.__cause__ is lost
+
+
+def test_another_try_is_made_only_if_it_leaves_the_reserve_for_the_answer() -> None:
+    world = World(answer("ThrottlingException"), left_ms=9_000, try_ms=4_000)
+
+    give_up(world)
+
+    assert world.deadline.spare_ms() > 0
+
+
+def test_a_clock_that_steps_back_does_not_make_it_try_for_ever() -> None:
+    world = World(answer("ThrottlingException"), left_ms=600_000, try_ms=-1_000_000)
+
+    assert len(give_up(world)) <= MOST_TRIES
 
 
 def test_an_unreachable_store_spends_no_time_after_its_last_try() -> None:
@@ -225,12 +238,13 @@ def test_every_try_is_made_anew_so_that_it_reads_the_clock() -> None:
 
 
 def test_time_that_passes_meanwhile_counts() -> None:
-    def slow(world: World) -> Callable[[], str]:
-        return lambda: (world.clock.sleep_ms(4_000), world.request())[1]
-
     world = World(TryAgain("in conflict"), left_ms=14_000)
 
+    def slow() -> str:
+        world.clock.sleep_ms(4_000)
+        return world.request()
+
     with pytest.raises(StoreUnavailableError):
-        until_answered(slow(world), world.deadline)
+        until_answered(slow, world.deadline)
 
     assert len(world.started_ms) == 3

@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,17 @@ def test_what_is_admitted_is_handled_before_more_is_admitted() -> None:
     admit(schedule, one, most=1)
 
     assert schedule.take(1) is one
+
+
+def test_an_admitted_delivery_knows_since_when() -> None:
+    one, two = delivery(0), delivery(1)
+    schedule = Schedule([[one], [two]], heads_only=False)
+    assert schedule.take(25) == [one, two]
+
+    two.settle(Settlement(Outcome.IN_FLIGHT))
+    schedule.admitted([one, two], 7)
+
+    assert (one.admitted_ms, two.admitted_ms) == (7, None)
 
 
 def test_what_its_mode_has_settled_is_not_handled() -> None:
@@ -154,6 +166,18 @@ def test_a_lane_that_stops_while_it_waits_for_a_key_leaves_the_key_to_the_next(s
     assert reason_of(waiting)
 
 
+def test_what_is_settled_already_never_waits_for_a_key() -> None:
+    holder, head, settled, last = delivery(0, key="k"), delivery(1), delivery(2, key="k"), delivery(3, key="k")
+    settled.settle(Settlement(Outcome.REJECTED))
+    schedule = Schedule([[holder], [head, settled], [last]], heads_only=False)
+
+    admit(schedule, holder, head)
+    handle(schedule, holder)
+    handle(schedule, head)
+
+    admit(schedule, last)
+
+
 def test_what_has_no_key_never_waits_for_a_key() -> None:
     deliveries = [delivery(n) for n in range(3)]
 
@@ -179,12 +203,11 @@ def test_a_worker_waits_for_what_only_another_workers_result_can_tell() -> None:
     admit(schedule, one)
     assert schedule.take(25) is one
 
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(schedule.take, 25)
-        one.settle(PROCESSED)
-        schedule.settled(one)
+    other = in_thread(lambda: schedule.take(25))
+    one.settle(PROCESSED)
+    schedule.settled(one)
 
-        assert other.result(timeout=30) == [two]
+    assert other.result(timeout=30) == [two]
 
 
 def test_every_waiting_worker_learns_that_all_is_done() -> None:
@@ -193,12 +216,11 @@ def test_every_waiting_worker_learns_that_all_is_done() -> None:
     admit(schedule, one)
     assert schedule.take(25) is one
 
-    with ThreadPoolExecutor(3) as pool:
-        others = [pool.submit(schedule.take, 25) for _ in range(3)]
-        one.settle(PROCESSED)
-        schedule.settled(one)
+    others = [in_thread(lambda: schedule.take(25)) for _ in range(3)]
+    one.settle(PROCESSED)
+    schedule.settled(one)
 
-        assert [other.result(timeout=30) for other in others] == [None, None, None]
+    assert [other.result(timeout=30) for other in others] == [None, None, None]
 
 
 @pytest.mark.parametrize("heads_only", [True, False])
@@ -215,13 +237,21 @@ def test_workers_in_threads_handle_everything_once_and_each_lane_in_its_order(he
             else:
                 schedule.admitted(taken, 0)
 
-    run_in_threads(work, 4)
+    for worker in [in_thread(work) for _ in range(4)]:
+        worker.result(timeout=60)
 
     assert [[one for one in handled if one in lane] for lane in lanes] == lanes
 
 
-def run_in_threads(work: Callable[[], None], workers: int) -> None:
-    with ThreadPoolExecutor(workers) as pool:
-        start = threading.Barrier(workers)
-        for ended in [pool.submit(lambda: (start.wait(), work())) for _ in range(workers)]:
-            ended.result(timeout=60)
+def in_thread(work: Callable[[], Any]) -> Future[Any]:
+    """Start a worker, one that does not keep the tests from ending should it wait for ever."""
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future

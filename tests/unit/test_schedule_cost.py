@@ -10,26 +10,19 @@ import pytest
 
 from idempotent_consumer import schedule as schedule_module
 from idempotent_consumer.delivery import Delivery
-from idempotent_consumer.message import SqsRecord
 from idempotent_consumer.outcome import Outcome, Settlement
 from idempotent_consumer.schedule import Schedule
-from idempotent_consumer.store import Mark
+from tests.unit.deliveries import bare
 
 FEW, MANY = 100, 1_000
 
 
 def of_own_keys(count: int) -> list[Delivery]:
-    return [
-        Delivery(n, SqsRecord.of({"messageId": f"s-{n}"}), None, Mark(f"k-{n}", "owner", "f", "source", 1))
-        for n in range(count)
-    ]
+    return [bare(n, key=f"k-{n}") for n in range(count)]
 
 
 def of_one_key(count: int) -> list[Delivery]:
-    return [
-        Delivery(n, SqsRecord.of({"messageId": f"s-{n}"}), None, Mark("k", "owner", f"f-{n}", "source", 1))
-        for n in range(count)
-    ]
+    return [bare(n, key="k", fingerprint=f"f-{n}") for n in range(count)]
 
 
 def in_lanes_of(length: int, batch: list[Delivery]) -> list[list[Delivery]]:

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from idempotent_consumer.delivery import Delivery
-from idempotent_consumer.message import SqsRecord
 from idempotent_consumer.outcome import Outcome, Settlement
 from idempotent_consumer.schedule import Schedule
-from idempotent_consumer.store import UNMARKED, Mark
+from tests.unit.deliveries import bare
 
 
 @dataclass(frozen=True)
@@ -131,12 +130,7 @@ def world(batch: list[list[Plan]], *, heads_only: bool) -> World:
         lanes.append([])
         for plan in lane:
             n = len(plans)
-            one = Delivery(
-                n,
-                SqsRecord.of({"messageId": f"s-{n}"}),
-                None,
-                Mark(plan.key, "o", f"f-{n}", "s", 1) if plan.key else UNMARKED,
-            )
+            one = bare(n, key=plan.key, fingerprint=f"f-{n}")
             one.settlement = Settlement(plan.opened) if plan.opened else None
             plans[one] = plan
             lanes[-1].append(one)

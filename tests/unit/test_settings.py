@@ -48,7 +48,7 @@ def test_the_environment_of_the_process_is_read_by_default(monkeypatch: pytest.M
     assert Settings.from_environment().processed_messages_table == "table-of-the-process"
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", "1e3", "²", "0x5"])
+@pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", "1e3", "²", "0x5", "9" * 5_000])
 def test_a_receive_count_is_a_whole_number_from_1(text: str) -> None:
     with pytest.raises(ConfigurationError, match=f"MAX_RECEIVE_COUNT is '{text}'"):
         Settings.from_environment({"MAX_RECEIVE_COUNT": text})
@@ -126,6 +126,20 @@ def test_clocks_may_differ_by_more_than_a_try_takes() -> None:
 def test_a_message_is_remembered_for_longer_than_it_can_come_back() -> None:
     assert numbers.DEFAULT_RETENTION > QUEUE + DEAD_LETTER_QUEUE + QUEUE
     assert numbers.DEFAULT_RETENTION > numbers.SHORTEST_RETENTION == timedelta(days=1)
+
+
+def test_the_number_of_tries_never_ends_a_request_before_its_budget_does() -> None:
+    shortest_growth = [min(numbers.PAUSE_BASE_MS * 2**n, numbers.PAUSE_CAP_MS) / 2 for n in range(numbers.MOST_TRIES)]
+
+    assert sum(shortest_growth) > numbers.STORE_BUDGET_MS
+
+
+def test_a_look_up_holds_for_less_than_clocks_may_differ() -> None:
+    assert 0 < numbers.LOOK_UP_HOLDS_MS < numbers.CLOCK_MARGIN_MS
+
+
+def test_a_lease_can_outlast_an_invocation_but_not_the_retention() -> None:
+    assert timedelta(milliseconds=numbers.DEFAULT_TIME_LEFT_MS) < numbers.LONGEST_LEASE < numbers.SHORTEST_RETENTION
 
 
 def test_a_failing_message_is_tried_more_than_once() -> None:

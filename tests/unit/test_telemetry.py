@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,20 +48,18 @@ def some_message(**record: Any) -> Message:
 def report(
     outcome: Outcome = Outcome.PROCESSED, *, record: dict[str, Any] | None = None, **changes: Any
 ) -> DeliveryReport:
-    return DeliveryReport(
-        **{
-            "consumer": "orders",
-            "outcome": outcome,
-            "acknowledged": outcome.acknowledged,
-            "handled": True,
-            "reason": "",
-            "error": None,
-            "record": SqsRecord.of(sqs_record("", sqs_message_id="s-1", **(record or {}))),
-            "message": some_message(),
-            "duration_ms": 12,
-        }
-        | changes
+    usual = DeliveryReport(
+        consumer="orders",
+        outcome=outcome,
+        acknowledged=outcome.acknowledged,
+        handled=True,
+        reason="",
+        error=None,
+        record=SqsRecord.of(sqs_record("", sqs_message_id="s-1", **(record or {}))),
+        message=some_message(),
+        duration_ms=12,
     )
+    return replace(usual, **changes)
 
 
 def test_each_delivery_is_one_line_of_json_with_every_field(consumer: str, lines: Any) -> None:

@@ -41,7 +41,7 @@ def test_an_event_reads_the_same_for_powertools() -> None:
 
     assert (record.message_id, record.json_body, record.event_source) == ("s-1", {"a": 1}, "aws:sqs")
     assert record.attributes.approximate_receive_count == "2"
-    assert record.message_attributes["kind"].string_value == "x"
+    assert {name: one and one.string_value for name, one in record.message_attributes.items()} == {"kind": "x"}
 
 
 def test_an_event_holds_its_records_in_order() -> None:

@@ -1,12 +1,14 @@
 """What a unit of work takes, and what it refuses at the call."""
 
+import contextlib
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import pytest
+from pynamodb.models import Model
 
-from idempotent_consumer.errors import SecondWriteError, TooManyWritesError, WritesNotAllowedError
+from idempotent_consumer.errors import SecondWriteError, TooManyWritesError, WorkError, WritesNotAllowedError
 from idempotent_consumer.modes import Eager, Lazy, Natural, Transactional
 from idempotent_consumer.work import MOST_WRITES, UnitOfWork
 from tests.unit.orders import Line, Order, Stock
@@ -131,10 +133,10 @@ def test_what_is_saved_is_what_was_there_at_the_call(work: UnitOfWork) -> None:
 
 
 def test_a_request_is_what_it_was_at_the_call_however_deep_it_is_changed(work: UnitOfWork) -> None:
-    item = {"id": {"S": "o-1"}, "lines": {"L": [{"S": "a"}]}}
+    item: dict[str, Any] = {"id": {"S": "o-1"}, "lines": {"L": [{"S": "a"}]}}
 
     work.put_item(TableName="orders", Item=item)
-    item["lines"]["L"].append({"S": "b"})  # type: ignore[attr-defined]
+    item["lines"]["L"].append({"S": "b"})
     item["id"]["S"] = "o-2"
 
     [write] = work.writes
@@ -220,6 +222,39 @@ def test_a_refused_write_leaves_the_unit_of_work_as_it_was(work: UnitOfWork) -> 
         work.delete(Order("o-1"))
 
     assert work.writes == before
+
+
+@pytest.mark.parametrize("model", [Order(), Line("o-1"), Line(number=1)])
+def test_a_model_without_its_keys_is_refused_at_the_call(work: UnitOfWork, model: Model) -> None:
+    with pytest.raises(WorkError):
+        work.save(model)
+    with pytest.raises(WorkError):
+        work.delete(model)
+
+
+def test_a_model_that_cannot_be_serialised_is_refused_at_the_call(work: UnitOfWork) -> None:
+    with pytest.raises(WorkError, match="status"):
+        work.save(Order("o-1", status=42))
+
+
+def test_a_put_that_lacks_a_key_which_another_write_has_told_is_refused(work: UnitOfWork) -> None:
+    work.save(Order("o-1"))
+
+    with pytest.raises(WorkError, match="id"):
+        work.put_item(TableName="orders", Item={"status": {"S": "new"}})
+
+
+@pytest.mark.parametrize(("committed_in", "is_taken"), [(None, True), ("eu-central-1", True), ("us-east-1", False)])
+def test_a_model_of_another_region_is_refused_at_the_call(
+    monkeypatch: pytest.MonkeyPatch, committed_in: str | None, is_taken: bool
+) -> None:
+    monkeypatch.setattr(Order.Meta, "region", "eu-central-1")
+    work = UnitOfWork(region=committed_in)
+
+    with contextlib.nullcontext() if is_taken else pytest.raises(WorkError, match="one region"):
+        work.save(Order("o-1"))
+
+    assert len(work.writes) == is_taken
 
 
 # -- Who may write --------------------------------------------------------------------------------

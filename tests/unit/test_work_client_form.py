@@ -65,6 +65,7 @@ def test_a_parameter_of_another_operation_is_not_taken(call: str, unknown: str) 
 TYPED = [
     {"S": ""},
     {"N": "-1.5e3"},
+    {"N": "1" * 38},
     {"B": b"\x00"},
     {"BOOL": False},
     {"NULL": True},
@@ -104,6 +105,7 @@ MISTYPED = [
     {"N": "one"},
     {"N": ""},
     {"N": "NaN"},
+    {"N": "1" * 39},
     {"B": 1},
     {"BOOL": "true"},
     {"NULL": "true"},

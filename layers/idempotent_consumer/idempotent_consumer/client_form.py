@@ -51,12 +51,26 @@ def check_client_form(operation: str, request: Mapping[str, Any]) -> None:
     for name in _TEXTS:
         if name in request and not (_is_text(request[name]) and request[name]):
             raise WorkError(f"{operation}: {name} is {request[name]!r:.60}, not a text that says something")
+    check_values(operation, request)
+
+
+def check_values(operation: str, request: Mapping[str, Any]) -> None:
+    """
+    Make sure that every value of a write says its type, and is of it.
+
+    Args:
+        operation: `Put`, `Update`, `Delete` or `ConditionCheck`.
+        request: its parameters, as for TransactWriteItems.
+
+    Raises:
+        WorkError: naming the value that does not.
+    """
     for name in _TYPED:
         if name in request:
-            _check_values(f"{operation}: {name}", request[name])
+            _check_members(f"{operation}: {name}", request[name])
 
 
-def _check_values(where: str, values: object) -> None:
+def _check_members(where: str, values: object) -> None:
     if not isinstance(values, Mapping) or not values:
         raise WorkError(f"{where} is {values!r:.60}, not an object with members")
     for name, value in values.items():

@@ -68,7 +68,8 @@ class Settings:
 
     Attributes:
         processed_messages_table: name of the table of processed messages (`PROCESSED_MESSAGES_TABLE`); None if unset.
-        max_receive_count: receives after which a failing message is given up (`MAX_RECEIVE_COUNT`, default 5).
+        max_receive_count: receives after which a failing message is to be given up (`MAX_RECEIVE_COUNT`, default 5). It
+            is checked, and used once dead-letter copies exist.
         idempotency_disabled: for development only: every delivery is handled, nothing is recognised
             (`IDEMPOTENCY_DISABLED`).
         shortest_retention: what a consumer's retention may not be under; only tests set it, and no variable does.

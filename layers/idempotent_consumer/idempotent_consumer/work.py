@@ -12,7 +12,7 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action
 from pynamodb.models import Model
 
-from idempotent_consumer.client_form import check_client_form
+from idempotent_consumer.client_form import check_client_form, check_values
 from idempotent_consumer.errors import SecondWriteError, TooManyWritesError, WorkError, WritesNotAllowedError
 from idempotent_consumer.store import Write
 
@@ -169,6 +169,7 @@ class UnitOfWork:
             request = serialise()
         except (TypeError, ValueError, AttributeError, PynamoDBException) as error:
             raise WorkError(f"{operation} of {model_class.__name__} cannot be serialised: {error}") from error
+        check_values(operation, request)
         self._take(operation, request, _key_names_of(model_class))
 
     def _take_client_form(self, operation: str, request: Mapping[str, Any]) -> None:
@@ -179,9 +180,6 @@ class UnitOfWork:
     def _take(self, operation: str, request: Mapping[str, Any], key_names: frozenset[str] | None) -> None:
         request = copy.deepcopy({**request, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
         write = Write(operation, request, _part(request.get("Key") or request["Item"], key_names))
-        if write.key is not None and None in write.key.values():
-            missing = sorted(name for name, value in write.key.items() if value is None)
-            raise WorkError(f"{operation} on {request['TableName']} lacks the key {', '.join(missing)}")
         with self._lock:  # the handler may use threads of its own, and may return while one of them is here
             self._check_allowed()
             self._add(write, key_names)
@@ -195,6 +193,10 @@ class UnitOfWork:
         table = write.request["TableName"]
         if key_names:
             self._key_names[table] = key_names
+        key = _key_of(write, self._key_names.get(table, frozenset()))
+        if key is not None and None in key.values():
+            missing = ", ".join(sorted(name for name, value in key.items() if value is None))
+            raise WorkError(f"{write.operation} on {table} lacks the key {missing}")
         if any(self._same_item(write, other) for other in self._writes):
             raise SecondWriteError(
                 f"an item of {table} is written twice; a transaction takes one write to an item: combine the two, such "
