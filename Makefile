@@ -7,6 +7,9 @@ PACKAGE := $(LAYER)/idempotent_consumer
 ENVIRONMENTS := .venvs/dev/.ready .venvs/sam/.ready .venvs/ministack/.ready
 UV := uv==0.13.9
 QUIETLY := --quiet --disable-pip-version-check --no-compile
+# SAM looks for the runtime's interpreter on PATH, and does not know a version manager's shim for it.
+SAM = PATH="$$($(PYTHON) -c 'import os, sys; print(os.path.dirname(os.path.realpath(sys.executable)))'):$$PATH" \
+  SAM_CLI_TELEMETRY=0 .venvs/sam/bin/sam
 CODE := layers functions tools tests
 
 .DEFAULT_GOAL := help
@@ -45,7 +48,7 @@ imports: .venvs/dev/.ready ## the directions in which modules may import each ot
 	PYTHONPATH=$(LAYER) $(BIN)/lint-imports
 
 template: .venvs/sam/.ready ## the SAM template
-	.venvs/sam/bin/sam validate --lint --region eu-central-1
+	$(SAM) validate --lint --region eu-central-1
 
 format: .venvs/dev/.ready ## rewrite the code in the project's style
 	$(BIN)/ruff check --fix-only --quiet $(CODE)
@@ -59,10 +62,10 @@ invoke: .venvs/dev/.ready ## run one event through one function (FUNCTION=place_
 	$(BIN)/python -m tools.invoke $(FUNCTION) $(EVENT) $(ARGS)
 
 build: .venvs/sam/.ready ## build the application for deployment
-	.venvs/sam/bin/sam build
+	$(SAM) build $(ARGS)
 
 deploy: build ## deploy to AWS (ARGS="--config-env prod")
-	.venvs/sam/bin/sam deploy $(ARGS)
+	$(SAM) deploy $(ARGS)
 
 # -- keeping up ---------------------------------------------------------------------------------------------------------
 events: .venvs/dev/.ready ## write the sample events anew

@@ -1,9 +1,13 @@
 """What the template must keep true for the layer's promises to hold."""
 
+import re
+import tomllib
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from idempotent_consumer.conditions import ProcessedMessageItem
 from idempotent_consumer.settings import DEFAULT_MAX_RECEIVE_COUNT, DEFAULT_RETENTION, Settings
@@ -153,3 +157,15 @@ def test_nothing_has_a_physical_name(template: Mapping[str, Any]) -> None:
 
     for name, resource in template["Resources"].items():
         assert not named & resource.get("Properties", {}).keys(), name
+
+
+@pytest.mark.parametrize("environment", ["default", "prod"])
+def test_what_the_layer_is_built_with_is_what_the_functions_run_on(environment: str) -> None:
+    configured = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))[environment]
+
+    runtimes = [
+        re.findall(r"PythonRuntime=(\S+)", configured[command]["parameters"]["parameter_overrides"])
+        for command in ("build", "deploy")
+    ]
+
+    assert runtimes == [["python3.13"]] * 2

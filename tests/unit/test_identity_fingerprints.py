@@ -162,6 +162,29 @@ def test_values_do_not_move_from_one_path_to_another_unseen() -> None:
     assert fingerprint('{"a": 1}', "a", "b") != fingerprint('{"b": 1}', "a", "b")
 
 
+NUMERIC_PATHS = [
+    "sum(p)",
+    "max(p)",
+    "avg(p)",
+    "sort(p)",
+    "p[0]",
+    "p[?@ < `1`]",
+    "p[?@ == `0.1`]",
+    "to_number(p[0])",
+    "to_string(p[0])",
+    "abs(p[0])",
+    "contains(p, `0.1`)",
+]
+
+
+@pytest.mark.parametrize("path", NUMERIC_PATHS)
+def test_a_path_works_on_numbers_with_a_fraction_as_on_any(path: str) -> None:
+    one, again, other = ('{"p": [0.1, 2.0], "at": 1}', '{"p": [1e-1, 2], "at": 2}', '{"p": [0.3, 2.5], "at": 1}')
+
+    assert fingerprint(one, path) == fingerprint(again, path)
+    assert fingerprint(one, path) != fingerprint(other, path)
+
+
 def test_a_body_that_a_path_does_not_fit_counts_as_its_text() -> None:
     assert fingerprint("[1]", "keys(@)") != fingerprint("[2]", "keys(@)")
 

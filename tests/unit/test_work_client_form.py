@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from boto3.dynamodb.types import Binary
 
 from idempotent_consumer.errors import WorkError
 from idempotent_consumer.work import UnitOfWork
@@ -107,6 +108,7 @@ MISTYPED = [
     {"N": "NaN"},
     {"N": "1" * 39},
     {"B": 1},
+    {"B": Binary(b"a")},  # boto3's resources know it, its client does not
     {"BOOL": "true"},
     {"NULL": "true"},
     {"NULL": False},
