@@ -101,7 +101,7 @@ def _is_number(content: object) -> bool:
 
 
 def _is_binary(content: object) -> bool:
-    return isinstance(content, (bytes, bytearray)) or hasattr(content, "value")  # boto3's Binary
+    return isinstance(content, (bytes, bytearray))
 
 
 def _each(is_member: Callable[[object], bool], *, may_be_empty: bool = False) -> Callable[[object], bool]:

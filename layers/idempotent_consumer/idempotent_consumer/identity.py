@@ -204,14 +204,14 @@ class FingerprintSpecification:
         if _is_deep(body):
             return _as_text(body)
         try:
-            exact = json.loads(body, parse_float=Decimal)
+            content = json.loads(body, parse_float=_number)
         except ValueError:
             return _as_text(body)
         try:
-            chosen = [path.search(exact) for path in self._paths]
+            chosen = [path.search(content) for path in self._paths]
         except JMESPathError:
             return _as_text(body)  # a path that the body does not fit, such as length() of a number
-        return "json" + json.dumps(chosen, sort_keys=True, separators=(",", ":"), default=_written)
+        return "json" + json.dumps(_with_digits(chosen), sort_keys=True, separators=(",", ":"))
 
 
 def same_content(one: str | None, other: str | None) -> bool:
@@ -239,14 +239,32 @@ def _is_deep(body: str) -> bool:
     return deepest > _DEEPEST
 
 
-def _written(number: Decimal) -> object:
-    """Write 42.0 and 4.2e1 as 42, and 1.10 as 1.1, with every digit that was sent."""
-    exact = number.normalize(_EXACT)
-    sign, digits, exponent = exact.as_tuple()
-    del sign
+class _Fraction(float):
+    """A number with a fraction that keeps the digits it was sent with."""
+
+    digits: str
+
+
+_Fraction.__name__ = "float"  # JMESPath's functions go by the name of a number's type, not by its class
+
+
+def _number(text: str) -> int | _Fraction:
+    """Read 42.0 and 4.2e1 as 42, and 1.10 as 1.1, with every digit that was sent."""
+    exact = Decimal(text).normalize(_EXACT)
+    _, digits, exponent = exact.as_tuple()
     if isinstance(exponent, int) and exponent >= 0 and len(digits) + exponent <= _LONGEST_INTEGER:
         return int(exact)
-    return {"\0number": str(exact)}
+    number = _Fraction(text)
+    number.digits = str(exact)
+    return number
+
+
+def _with_digits(value: Any) -> Any:
+    if isinstance(value, _Fraction):
+        return {"\0number": value.digits}
+    if isinstance(value, list):
+        return [_with_digits(item) for item in value]
+    return {name: _with_digits(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _compiled(path: str) -> Any:

@@ -12,7 +12,7 @@ from botocore.parsers import ResponseParserError
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.errors import StoreRefusedError, StoreUnavailableError
-from idempotent_consumer.settings import MOST_TRIES, PAUSE_BASE_MS, PAUSE_CAP_MS, STORE_BUDGET_MS
+from idempotent_consumer.settings import PAUSE_BASE_MS, PAUSE_CAP_MS, STORE_BUDGET_MS
 
 T = TypeVar("T")
 
@@ -63,21 +63,19 @@ def until_answered(request: Callable[[], T], deadline: Deadline, *, share: int =
     """
     budget_ms = min(STORE_BUDGET_MS, deadline.left_ms() // share)
     longest_pause_ms, longest_try_ms = PAUSE_BASE_MS, 0
-    tries = 0
     while True:
-        tries += 1
         began_ms = deadline.now_ms()
         try:
             return request()
         except (TryAgain, ClientError, BotoCoreError, ResponseParserError) as error:
             if not _may_pass(error):
                 raise StoreRefusedError(f"the store refuses: {error}") from error
-            took_ms = max(0, deadline.now_ms() - began_ms)
+            took_ms = max(0, deadline.now_ms() - began_ms)  # the clock may have been set back
             longest_try_ms = max(longest_try_ms, took_ms)
             pause_ms = random.randint(1, longest_pause_ms)
             budget_ms -= took_ms + pause_ms
             # Another try may last as long as the longest so far, and SQS is to be answered after it.
-            if budget_ms <= 0 or deadline.spare_ms() <= pause_ms + longest_try_ms or tries >= MOST_TRIES:
+            if budget_ms <= 0 or deadline.spare_ms() <= pause_ms + longest_try_ms:
                 raise StoreUnavailableError(f"the store gave no answer in time: {error}") from error
         deadline.pause_ms(pause_ms)
         longest_pause_ms = min(2 * longest_pause_ms, PAUSE_CAP_MS)

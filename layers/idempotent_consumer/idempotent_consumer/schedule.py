@@ -134,7 +134,7 @@ class Schedule:
                 if head.admitted_ms is not None and not lane.is_running:
                     lane.is_running = True
                     self._ready.append(head)
-                elif lane.taken == lane.acknowledged or not self._heads_only:
+                else:
                     self._queue(lane)
                 return
             if not head.is_acknowledged:

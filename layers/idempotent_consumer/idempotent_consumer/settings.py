@@ -27,10 +27,8 @@ READ_TIMEOUT_S = 2.0
 
 STORE_BUDGET_MS = 10_000
 STORE_SHARE = 3
-"""All tries of a request end after STORE_BUDGET_MS or, before the handler has run, a third of the time left if that is
-less: its neighbours get their turn even if the store never answers. The budget holds at least three tries."""
-MOST_TRIES = 50
-"""Bounds the tries should the clock step back."""
+"""No try of a request starts later than STORE_BUDGET_MS after the first or, before the handler has run, than a third of
+the time left: its neighbours get their turn even if the store never answers. The budget holds at least three tries."""
 
 MOST_CONCURRENT = 100
 """Handlers that may run side by side; each thread has its connection to the store."""
