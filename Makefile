@@ -76,4 +76,4 @@ pins: .venvs/dev/.ready ## compile the pinned requirements from the .in files
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate $$set.in -o $$set.txt; done
 
 clean: ## remove what was made, environments included
-	rm -rf .venvs .aws-sam .local-aws .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venvs .aws-sam .local-aws .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -434,6 +434,48 @@ def test_a_thousand_duplicates_are_settled_or_put_off_but_never_cut_off(world: W
     assert worker.outcomes.count(Outcome.DEFERRED) < 1_000
 
 
+@pytest.mark.parametrize(("remaining_ms", "claim_ms"), [(1_000, 450), (3_000, 1_300)])
+def test_a_handler_starts_however_long_a_claim_takes_and_whatever_is_turned_away_before_it(
+    world: World, remaining_ms: int, claim_ms: int
+) -> None:
+    """A message that another worker holds comes first at each receive: its neighbours get their turn all the same."""
+
+    class SlowStore(FaultyStore):
+        def _call(self, method: str, call: Any) -> Any:
+            world.pass_ms(claim_ms)
+            return super()._call(method, call)
+
+    world.dying_worker(Eager(lease=timedelta(hours=12))).deliver(*records(1))
+    worker = world.worker(Eager(), store=SlowStore(world.store))
+
+    worker.deliver(*records(1, receive_count=2), *records(4)[1:], remaining_ms=remaining_ms)
+
+    assert len(worker.handled) == 1
+
+
+def test_no_handler_starts_after_a_second_look_that_has_taken_its_time(world: World) -> None:
+    class SlowStore(FaultyStore):
+        def _call(self, method: str, call: Any) -> Any:
+            world.pass_ms(2_500 if self.calls.count("look_up") and method == "look_up" else 0)
+            return super()._call(method, call)
+
+    worker = world.worker(Lazy(), taking(world, 5_000), store=SlowStore(world.store))
+    ends_ms = worker.clock.now_ms() + 12_000
+
+    worker.deliver(*records(3), remaining_ms=12_000)
+
+    assert worker.clock.now_ms() < ends_ms
+    assert len(worker.handled) == 1
+
+
+def test_a_follower_of_a_failed_head_is_no_sign_of_too_little_time(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.worker(Lazy(), fail_on("1"), name="no-overload").deliver(*fifo("g", "1", "2"))
+
+    assert "BatchSize x duration" not in caplog.text
+
+
 def test_slow_parsing_leaves_half_the_time_for_handling(world: World) -> None:
     def parse(body: str) -> str:
         world.pass_ms(100)

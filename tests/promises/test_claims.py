@@ -294,6 +294,20 @@ def test_a_store_that_throttles_for_ever_leaves_the_neighbours_time_to_be_told(
     assert worker.clock.now_ms() - began_ms < TIMEOUT_MS
 
 
+@pytest.mark.parametrize("remaining_ms", [3_500, 4_500, 6_000])
+def test_a_short_invocation_with_a_store_that_never_answers_is_not_cut_off(
+    table: DynamoDBStore, wire: Wire, remaining_ms: int
+) -> None:
+    worker = World(table).worker(Eager())
+    for operation in ("PutItem", "DeleteItem"):
+        wire.never_answer(operation, lambda: worker.clock.sleep_ms(3_000))
+    ends_ms = worker.clock.now_ms() + remaining_ms
+
+    worker.deliver(arrival("1"), arrival("2"), remaining_ms=remaining_ms)
+
+    assert worker.clock.now_ms() < ends_ms
+
+
 @pytest.mark.parametrize("count", [10, 100])
 def test_a_store_that_never_answers_leaves_time_to_say_so(table: DynamoDBStore, wire: Wire, count: int) -> None:
     """Every try lasts its three seconds."""

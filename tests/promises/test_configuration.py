@@ -14,10 +14,12 @@ from idempotent_consumer import (
     Lazy,
     Message,
     Natural,
+    Transactional,
     UnitOfWork,
     attribute,
     body_field,
     first_of,
+    sqs_message_id,
 )
 from idempotent_consumer.testing import InMemoryStore, sqs_event
 
@@ -65,6 +67,36 @@ def test_one_bad_setting_does_not_make_the_others_look_missing(monkeypatch: pyte
         IdempotentConsumer("consumer", mode=Lazy(), message_id=attribute("id"))
 
     assert caught.value.problems == ("MAX_RECEIVE_COUNT is 'many': give a whole number from 1",)
+
+
+def test_a_variable_of_powertools_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "bogus")
+
+    with pytest.raises(ConfigurationError, match="Unknown level"):
+        IdempotentConsumer("new-logger", mode=Natural())
+
+
+@pytest.mark.parametrize("factory", [attribute, body_field, sqs_message_id, first_of])
+def test_an_id_strategy_that_was_not_called_is_refused(factory: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"{factory.__name__} is to be called"):
+        IdempotentConsumer("consumer", mode=Lazy(), message_id=factory, store=InMemoryStore())
+
+
+def test_an_id_that_is_no_strategy_is_told_what_would_be_one() -> None:
+    with pytest.raises(ConfigurationError, match="message_id is 'order_id'"):
+        IdempotentConsumer("consumer", mode=Lazy(), message_id="order_id", store=InMemoryStore())  # type: ignore[arg-type]
+
+
+def test_the_function_that_lambda_calls_is_not_taken_for_the_handler() -> None:
+    def lambda_handler(event: Any, context: Any) -> None: ...
+
+    with pytest.raises(ConfigurationError, match=r"must take \(message, work\)"):
+        consumer().handler(lambda_handler)
+
+
+def test_an_answer_to_failed_conditions_is_refused_where_there_are_none() -> None:
+    with pytest.raises(ConfigurationError, match="Transactional"):
+        consumer().on_condition_failed(lambda message, work, failure: None)
 
 
 def test_a_region_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +148,7 @@ def test_a_second_handler_is_refused() -> None:
 
 
 def test_a_second_answer_to_failed_conditions_is_refused() -> None:
-    twice = consumer()
+    twice = IdempotentConsumer("consumer", mode=Transactional(), message_id=attribute("id"), store=InMemoryStore())
     twice.on_condition_failed(lambda message, work, failure: None)
 
     with pytest.raises(ConfigurationError, match="has its on_condition_failed"):

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
+from aws_lambda_powertools import Logger
 
 from idempotent_consumer import (
     ConditionFailed,
@@ -17,13 +18,14 @@ from idempotent_consumer import (
     IdempotentConsumer,
     Lazy,
     Message,
+    Natural,
     Outcome,
     Reject,
     Transactional,
     UnitOfWork,
     attribute,
 )
-from idempotent_consumer.testing import FakeContext, InMemoryStore, sqs_event, sqs_record
+from idempotent_consumer.testing import FakeClock, FakeContext, InMemoryStore, sqs_event, sqs_record
 from tests.promises.faults import FaultyStore
 from tests.promises.world import Handler, World
 
@@ -188,6 +190,26 @@ def test_a_future_that_a_handler_returns_is_waited_for_and_its_error_is_the_hand
         assert worker.deliver(*arrivals(1)) == ["m0"]
 
 
+def test_work_that_a_future_hands_on_is_done_too(world: World) -> None:
+    """A coroutine function given to an executor, and a future of a future that fails."""
+    done: list[str] = []
+
+    async def work_on(message_id: str) -> None:
+        done.append(message_id)
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+
+        def handle(message: Message, work: UnitOfWork) -> Any:
+            if message.id == "0":
+                return pool.submit(work_on, message.id)
+            return pool.submit(lambda: pool.submit(lambda: 1 / 0))
+
+        worker = world.worker(Lazy(), handle)
+
+        assert worker.deliver(*arrivals(2)) == ["m1"]
+    assert done == ["0"]
+
+
 def test_a_wrapped_or_partial_handler_is_one_like_any_other(world: World) -> None:
     seen: list[str] = []
 
@@ -274,6 +296,49 @@ def test_a_filter_of_logs_that_raises_changes_nothing(world: World) -> None:
 
     assert response == {"batchItemFailures": []}
     assert sorted(worker.handled) == ["0", "1", "2"]
+
+
+def test_an_observer_that_is_slow_does_not_take_the_time_for_the_answer(world: World) -> None:
+    told: list[str] = []
+
+    def slow(report: Any) -> None:
+        told.append(report.sqs_message_id)
+        clock.sleep_ms(100)
+
+    clock = FakeClock()
+    consumer = IdempotentConsumer("slow-observer", mode=Natural(), clock=clock, on_outcome=slow)
+    consumer.handler(lambda message, work: None)
+    context = FakeContext(5_000, clock)
+
+    consumer.consume(sqs_event(*arrivals(100)), context)
+
+    assert context.get_remaining_time_in_millis() > 0
+    assert len(told) < 100
+
+
+def test_a_logger_of_the_users_with_the_consumers_name_does_not_silence_it(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Logger(service="same-name", level="ERROR")
+    world.worker(Lazy(), name="same-name").deliver(*arrivals(1))
+
+    assert '"outcome": "PROCESSED"' in capsys.readouterr().out
+
+
+def test_an_exception_without_text_has_its_log_line_all_the_same(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.worker(Lazy(), raising(UnspeakableError(), on="0"), name="unspeakable").deliver(*arrivals(1))
+
+    assert '"outcome": "FAILED"' in capsys.readouterr().out
+
+
+def test_an_expected_refusal_is_logged_without_traceback(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.worker(Lazy(), raising(Reject("no such customer"), on="0"), name="refusing").deliver(*arrivals(1))
+
+    output = capsys.readouterr().out
+    assert "no such customer" in output
+    assert "Traceback" not in output
 
 
 def test_a_reason_is_one_printable_line_of_bounded_length_and_its_log_line_is_written(

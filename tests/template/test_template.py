@@ -169,3 +169,48 @@ def test_what_the_layer_is_built_with_is_what_the_functions_run_on(environment: 
     ]
 
     assert runtimes == [["python3.13"]] * 2
+
+
+def functions_of(template: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    functions = resources_of(template, "AWS::Serverless::Function")
+    return {name: body["Properties"] for name, body in functions.items()}
+
+
+def test_a_queue_feeds_one_function(template: Mapping[str, Any]) -> None:
+    """Two would each take, and acknowledge, a random part of its messages."""
+    queues = [mapping["Queue"]["Fn::GetAtt"][0] for mapping in mappings_of(template)]
+
+    assert len(set(queues)) == len(queues) == len(functions_of(template))
+
+
+@pytest.mark.parametrize("part", ["Role", "LoggingConfig", "CodeUri"])
+def test_each_function_has_its_own(template: Mapping[str, Any], part: str) -> None:
+    parts = [str(function[part]) for function in functions_of(template).values()]
+
+    assert len(set(parts)) == len(parts)
+
+
+NEEDED = {
+    "Transactional": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:PutItem"},
+    "Lazy": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:PutItem"},
+    "Eager": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"},
+    "Natural": set[str](),
+}
+
+
+def test_each_role_has_on_the_table_of_processed_messages_what_its_mode_needs_and_no_more(
+    template: Mapping[str, Any],
+) -> None:
+    for function in functions_of(template).values():
+        source = ROOT / function["CodeUri"] / f"{function['Handler'].split('.')[0]}.py"
+        [mode] = re.findall(r"mode=(\w+)\(", source.read_text(encoding="utf-8"))
+        role = template["Resources"][function["Role"]["Fn::GetAtt"][0]]["Properties"]
+        granted = {
+            action
+            for policy in role["Policies"]
+            for statement in policy["PolicyDocument"]["Statement"]
+            if "ProcessedMessagesTable" in str(statement["Resource"])
+            for action in statement["Action"]
+        }
+
+        assert granted == NEEDED[mode], source.name

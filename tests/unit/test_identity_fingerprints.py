@@ -225,3 +225,24 @@ def test_only_fingerprints_of_one_specification_can_contradict_each_other(
     one: str | None, other: str | None, expected: bool
 ) -> None:
     assert same_content(one, other) == expected
+
+
+@pytest.mark.parametrize("number", ["1e3999", "1e-3999", "9" * 4_000])
+def test_what_is_hashed_is_no_longer_than_what_was_sent(number: str) -> None:
+    """A short body of numbers that would be long if they were written out must not take the function's memory."""
+    body = f"[{','.join([number] * 1_000)}]"
+
+    assert len(FingerprintSpecification(["@"])._canonical(body)) < 5 * len(body)
+
+
+def test_a_number_is_never_taken_for_an_object_that_looks_like_one_written_down() -> None:
+    assert fingerprint('{"x": 1.5}') != fingerprint(r'{"x": {"\u0000number": "1.5"}}')
+
+
+@pytest.mark.parametrize(("one", "other"), [("1e100", "1" + 100 * "0"), ("0.5e1", "5"), ("1.50", "15e-1")])
+def test_a_number_of_any_size_is_the_same_however_it_is_written(one: str, other: str) -> None:
+    assert fingerprint(f"[{one}]") == fingerprint(f"[{other}]")
+
+
+def test_every_digit_of_a_long_number_counts() -> None:
+    assert fingerprint(f"[0.{5_000 * '1'}1]") != fingerprint(f"[0.{5_000 * '1'}2]")

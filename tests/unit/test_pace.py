@@ -41,14 +41,36 @@ def test_with_no_time_left_only_the_first_window_is_admitted() -> None:
     assert [pace.may_admit() for _ in range(3)] == [True, False, False]
 
 
+@pytest.mark.parametrize("left_ms", [1_001, 30_000])
+def test_until_a_handler_has_started_windows_are_admitted_as_long_as_there_is_time(left_ms: int) -> None:
+    """However long an admission takes: those so far may have been duplicates, and a good message comes after them."""
+    invocation = Invocation(60_000)
+    assert invocation.pace.may_admit()
+    invocation.pace.admission_took(20_000, has_failed=False)
+
+    invocation.clock.sleep_ms(60_000 - left_ms)
+
+    assert invocation.pace.may_admit()
+
+
+def test_after_an_admission_that_failed_there_must_be_time_for_another_like_it() -> None:
+    invocation = Invocation(30_000)
+    assert invocation.pace.may_admit()
+    invocation.pace.admission_took(10_000, has_failed=True)
+
+    invocation.clock.sleep_ms(20_000)
+
+    assert not invocation.pace.may_admit()
+
+
 @pytest.mark.parametrize(("left_ms", "expected"), [(6_000, False), (6_001, True)])
 def test_a_later_window_is_admitted_only_if_there_is_time_for_the_longest_admission_and_a_run(
     left_ms: int, expected: bool
 ) -> None:
     invocation = Invocation(60_000)
-    invocation.pace.may_admit()
-    invocation.pace.admission_took(3_000)
-    invocation.pace.admission_took(1_000)
+    assert invocation.pace.may_admit()
+    invocation.pace.admission_took(3_000, has_failed=False)
+    invocation.pace.admission_took(1_000, has_failed=False)
     invocation.run(2_000)
 
     invocation.clock.sleep_ms(58_000 - left_ms)

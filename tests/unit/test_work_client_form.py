@@ -66,6 +66,9 @@ def test_a_parameter_of_another_operation_is_not_taken(call: str, unknown: str) 
 TYPED = [
     {"S": ""},
     {"N": "-1.5e3"},
+    {"N": "1" + 50 * "0"},
+    {"N": "0.1" + 40 * "0"},
+    {"N": "0"},
     {"N": "1" * 38},
     {"B": b"\x00"},
     {"BOOL": False},
@@ -107,6 +110,10 @@ MISTYPED = [
     {"N": ""},
     {"N": "NaN"},
     {"N": "1" * 39},
+    {"N": "1_000"},
+    {"N": " 1 "},
+    {"N": "\u0661"},
+    {"N": "1e126"},
     {"B": 1},
     {"B": Binary(b"a")},  # boto3's resources know it, its client does not
     {"BOOL": "true"},

@@ -13,7 +13,8 @@ from typing import Any
 
 from idempotent_consumer.errors import ConfigurationError
 
-_LEFTOVERS_S = 1.0  # for tasks that handlers have left behind to end when they are cancelled
+_NOT_HANDLERS = (["event", "context"], ["work", "message"])  # what Lambda calls, and the wrong way round
+_LEFTOVERS_S = 1.0  # at most, for tasks that handlers have left behind to end when they are cancelled
 
 
 def check_signature(function: Any, *parameters: str) -> None:
@@ -28,11 +29,14 @@ def check_signature(function: Any, *parameters: str) -> None:
     if not callable(function):
         raise ConfigurationError(f"{name} is no function: decorate one that takes {wanted}")
     try:
-        inspect.signature(function).bind(*parameters)
+        signature = inspect.signature(function)
+        signature.bind(*parameters)
     except TypeError as error:
         raise ConfigurationError(f"{name} must take {wanted}: {error}") from error
     except ValueError:  # some built-in functions do not tell their signature
-        pass
+        signature = inspect.Signature()
+    if list(signature.parameters)[:2] in _NOT_HANDLERS:
+        raise ConfigurationError(f"{name} must take {wanted}, and takes {signature}")
     body = function if inspect.isroutine(function) else getattr(type(function), "__call__", function)  # noqa: B004
     if any(map(inspect.isgeneratorfunction, (function, body))) or any(
         map(inspect.isasyncgenfunction, (function, body))
@@ -62,17 +66,18 @@ class Caller:
         """
         context = contextvars.copy_context()
         result = context.run(function, *arguments)
-        while inspect.isawaitable(result):
-            result = context.run(self._finish, result)
-        if isinstance(result, concurrent.futures.Future):
-            result.result()
-        elif inspect.isgenerator(result) or inspect.isasyncgen(result):
+        while inspect.isawaitable(result) or isinstance(result, concurrent.futures.Future):
+            if isinstance(result, concurrent.futures.Future):
+                result = result.result()
+            else:
+                result = context.run(self._finish, result)
+        if inspect.isgenerator(result) or inspect.isasyncgen(result):
             raise ConfigurationError("the handler returned a generator, whose body never runs: return instead of yield")
 
-    def close(self) -> None:
-        """End the event loop, and what handlers have left running on it."""
+    def close(self, within_s: float = _LEFTOVERS_S) -> None:
+        """End the event loop, and what handlers have left running on it, as far as that goes within so many seconds."""
         if self._loop is not None:
-            self._loop.close()
+            self._loop.close(min(within_s, _LEFTOVERS_S))
 
     def _finish(self, awaitable: Awaitable[Any]) -> Any:
         with self._lock:
@@ -91,6 +96,7 @@ class _LoopThread:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._is_closing = False
+        self._leftovers_s = 0.0
         # A daemon, since a task that does not let itself be cancelled must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name="async-handlers", daemon=True)
         try:
@@ -106,18 +112,20 @@ class _LoopThread:
             raise error
         return result
 
-    def close(self) -> None:
-        """Stop the loop, cancel what is left on it, and wait for that a moment."""
+    def close(self, within_s: float) -> None:
+        """Stop the loop, cancel what is left on it, and wait for that so long."""
+        self._leftovers_s = within_s / 2
         self._is_closing = True
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(2 * _LEFTOVERS_S)
+        with contextlib.suppress(RuntimeError):  # something has stopped it in this very instant
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(within_s)
 
     def _run(self) -> None:
         while not self._is_closing:
             with contextlib.suppress(BaseException):
                 self._loop.run_forever()
         with contextlib.suppress(BaseException):
-            self._loop.run_until_complete(_cancel_leftovers())
+            self._loop.run_until_complete(_cancel_leftovers(self._leftovers_s))
         self._loop.close()
 
 
@@ -129,8 +137,8 @@ async def _ended(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-async def _cancel_leftovers() -> None:
+async def _cancel_leftovers(within_s: float) -> None:
     if leftovers := asyncio.all_tasks() - {asyncio.current_task()}:
         for task in leftovers:
             task.cancel()
-        await asyncio.wait(leftovers, timeout=_LEFTOVERS_S)
+        await asyncio.wait(leftovers, timeout=within_s)

@@ -7,8 +7,9 @@ at the call, not from a transaction that was refused after it had returned.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
 from idempotent_consumer.errors import WorkError
@@ -27,9 +28,11 @@ _OPTIONAL = frozenset(
         "ReturnValuesOnConditionCheckFailure",  # the item is always asked for
     }
 )
+_KEY_TYPES = {"S", "N", "B"}
 _TEXTS = ("TableName", "ConditionExpression", "UpdateExpression")
 _TYPED = ("Item", "Key", "ExpressionAttributeValues")
-_MOST_DIGITS = 38  # of a DynamoDB number
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_MOST_DIGITS = 38  # of a DynamoDB number, whose magnitude lies between 1e-130 and 1e126
 
 
 def check_client_form(operation: str, request: Mapping[str, Any]) -> None:
@@ -68,6 +71,9 @@ def check_values(operation: str, request: Mapping[str, Any]) -> None:
     for name in _TYPED:
         if name in request:
             _check_members(f"{operation}: {name}", request[name])
+    for name, value in request.get("Key", {}).items():
+        if not (value.keys() <= _KEY_TYPES and all(value.values())):
+            raise WorkError(f"{operation}: {name} is {value!r:.60}; a key is a text, a number or bytes, and not empty")
 
 
 def _check_members(where: str, values: object) -> None:
@@ -82,7 +88,7 @@ def _check_members(where: str, values: object) -> None:
 
 
 def _is_typed(value: object) -> bool:
-    if not isinstance(value, Mapping) or len(value) != 1:
+    if not isinstance(value, dict) or len(value) != 1:
         return False
     ((kind, content),) = value.items()
     return kind in _CONTENTS and _CONTENTS[kind](content)
@@ -93,11 +99,10 @@ def _is_text(content: object) -> bool:
 
 
 def _is_number(content: object) -> bool:
-    try:
-        number = Decimal(content) if isinstance(content, str) else Decimal("NaN")
-    except InvalidOperation:
+    if not isinstance(content, str) or not _NUMBER.fullmatch(content):
         return False
-    return number.is_finite() and len(number.as_tuple().digits) <= _MOST_DIGITS
+    number = Decimal(content).normalize(Context(prec=max(1, len(content)), Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[]))
+    return len(number.as_tuple().digits) <= _MOST_DIGITS and (not number or -130 <= number.adjusted() <= 125)
 
 
 def _is_binary(content: object) -> bool:
@@ -122,7 +127,7 @@ _CONTENTS: dict[object, Callable[[object], bool]] = {
     "NS": _each(_is_number),
     "BS": _each(_is_binary),
     "L": _each(_is_typed, may_be_empty=True),
-    "M": lambda content: isinstance(content, Mapping) and all(map(_is_typed, content.values())),
+    "M": lambda content: isinstance(content, dict) and all(map(_is_typed, content.values())),
 }
 
 

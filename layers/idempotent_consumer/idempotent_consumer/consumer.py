@@ -38,7 +38,7 @@ class IdempotentConsumer:
         fingerprint: JMESPaths of the content by which a message that returns under the same id is compared; all of
             it by default. None compares nothing, for producers that send again with a new timestamp.
         concurrency: how many handlers run at the same time, 100 at most.
-        on_outcome: called with the report of every delivery; what it raises changes nothing.
+        on_outcome: called with the report of every delivery, if there is time; what it raises changes nothing.
         raise_when_all_failed: raise `BatchFailedError` if every delivery failed, for who wants Lambda's error metric.
         settings: what the deployment decides; read from the environment by default.
         clock: the time; tests bring their own.
@@ -81,6 +81,8 @@ class IdempotentConsumer:
         self._observer = Telemetry(name)
         self._raise_when_all_failed = raise_when_all_failed
         self._handlers = Handlers()
+        if self._definition.settings.idempotency_disabled:
+            self._observer.disabled()
 
     def handler(self, function: Function) -> Function:
         """
@@ -107,8 +109,13 @@ class IdempotentConsumer:
         condition on the message's record: "out of stock: save a refusal". `failure` is the `ConditionFailed`.
 
         Raises:
-            ConfigurationError: there is one already, or this one cannot be called so.
+            ConfigurationError: there is one already, this one cannot be called so, or the mode has no such writes.
         """
+        if self._definition.mode.refusal:
+            raise ConfigurationError(
+                f"the consumer {self._definition.name!r} commits no writes whose condition could fail: only "
+                "Transactional does"
+            )
         if self._handlers.condition_failed is not None:
             raise ConfigurationError(f"the consumer {self._definition.name!r} has its on_condition_failed")
         check_signature(function, "message", "work", "failure")

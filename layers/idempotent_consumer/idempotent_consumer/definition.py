@@ -11,7 +11,12 @@ from typing import Any
 from idempotent_consumer.clock import Clock
 from idempotent_consumer.dynamodb import DynamoDBStore
 from idempotent_consumer.errors import ConfigurationError
-from idempotent_consumer.identity import FingerprintSpecification, MessageIdStrategy, consumer_name_problem
+from idempotent_consumer.identity import (
+    STRATEGY_FACTORIES,
+    FingerprintSpecification,
+    MessageIdStrategy,
+    consumer_name_problem,
+)
 from idempotent_consumer.modes import Mode
 from idempotent_consumer.outcome import DeliveryReport
 from idempotent_consumer.settings import MOST_CONCURRENT, Settings, read_settings
@@ -77,7 +82,7 @@ def _problems(definition: Definition) -> Iterator[str]:
         yield problem
     if isinstance(definition.mode, type) or not isinstance(definition.mode, Mode):
         yield f"mode is {definition.mode!r}: give Lazy(), Eager(), Transactional() or Natural()"
-    elif definition.mode.remembers:
+    if getattr(definition.mode, "remembers", True):
         yield from _problems_of_remembering(definition)
     elif definition.message_id is not None:
         yield "a Natural consumer remembers nothing: leave message_id out, or choose another mode"
@@ -85,10 +90,18 @@ def _problems(definition: Definition) -> Iterator[str]:
 
 
 def _problems_of_remembering(definition: Definition) -> Iterator[str]:
-    if not callable(definition.message_id):
+    if definition.message_id is None:
         yield (
             "message_id is missing, and there is no default: say what identifies a message, such as "
             'attribute("message-id") or body_field("order_id")'
+        )
+    elif definition.message_id in STRATEGY_FACTORIES:
+        name = getattr(definition.message_id, "__name__", "")
+        yield f"message_id is {name} itself: {name} is to be called, such as {name}(…)"
+    elif not callable(definition.message_id):
+        yield (
+            f"message_id is {definition.message_id!r}: give a function of the message, such as "
+            f"body_field({definition.message_id!r}) or attribute({definition.message_id!r})"
         )
     if not isinstance(definition.retention, timedelta):
         yield f"retention is {definition.retention!r}: give a timedelta"

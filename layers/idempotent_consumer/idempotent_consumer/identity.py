@@ -26,8 +26,7 @@ LONGEST_KEY_BYTES = 2_048  # DynamoDB's limit for a partition key
 _HASHED = "sha256:"
 _DEEPEST = 200  # levels of JSON; the interpreter's own limit lies far beyond
 _BRACKETS_AND_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-_LONGEST_INTEGER = 4_000  # digits; Python reads and writes no more than 4,300
-_EXACT = Context(prec=_LONGEST_INTEGER, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+_LONGEST_WRITTEN = 40  # digits of a number that is written out; 1e3999 would take 4,000 for its six
 _CONSUMER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
 
 
@@ -114,6 +113,10 @@ def first_of(*strategies: MessageIdStrategy) -> MessageIdStrategy:
         raise MissingMessageIdError("; ".join(missing) or "no strategy found an id")
 
     return find
+
+
+STRATEGY_FACTORIES: tuple[object, ...] = (attribute, body_field, sqs_message_id, first_of)
+"""What makes a strategy, and is none itself."""
 
 
 # -- Ids and keys ---------------------------------------------------------------------------------
@@ -211,7 +214,7 @@ class FingerprintSpecification:
             chosen = [path.search(content) for path in self._paths]
         except JMESPathError:
             return _as_text(body)  # a path that the body does not fit, such as length() of a number
-        return "json" + json.dumps(_with_digits(chosen), sort_keys=True, separators=(",", ":"))
+        return "json" + json.dumps(_writable(chosen), sort_keys=True, separators=(",", ":"))
 
 
 def same_content(one: str | None, other: str | None) -> bool:
@@ -239,32 +242,40 @@ def _is_deep(body: str) -> bool:
     return deepest > _DEEPEST
 
 
-class _Fraction(float):
-    """A number with a fraction that keeps the digits it was sent with."""
+class _Number(float):
+    """A number that keeps the digits it was sent with; JMESPath takes it for any other."""
 
     digits: str
 
 
-_Fraction.__name__ = "float"  # JMESPath's functions go by the name of a number's type, not by its class
+_Number.__name__ = "float"  # JMESPath's functions go by the name of a number's type, not by its class
 
 
-def _number(text: str) -> int | _Fraction:
-    """Read 42.0 and 4.2e1 as 42, and 1.10 as 1.1, with every digit that was sent."""
-    exact = Decimal(text).normalize(_EXACT)
-    _, digits, exponent = exact.as_tuple()
-    if isinstance(exponent, int) and exponent >= 0 and len(digits) + exponent <= _LONGEST_INTEGER:
+def _number(text: str) -> int | _Number:
+    """Read 42.0 and 4.2e1 as 42; what is longer or has a fraction keeps its digits, and is never written out."""
+    exact = _exact(text)
+    if exact.adjusted() < _LONGEST_WRITTEN and exact == exact.to_integral_value():
         return int(exact)
-    number = _Fraction(text)
+    number = _Number(text)
     number.digits = str(exact)
     return number
 
 
-def _with_digits(value: Any) -> Any:
-    if isinstance(value, _Fraction):
+def _exact(text: str) -> Decimal:
+    return Decimal(text).normalize(Context(prec=len(text), Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[]))
+
+
+def _writable(value: Any) -> Any:
+    """Write equal numbers alike, however they were sent, and nothing else so."""
+    if isinstance(value, _Number):
         return {"\0number": value.digits}
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_LONGEST_WRITTEN:
+        return {"\0number": str(_exact(str(value)))}
     if isinstance(value, list):
-        return [_with_digits(item) for item in value]
-    return {name: _with_digits(item) for name, item in value.items()} if isinstance(value, dict) else value
+        return [_writable(item) for item in value]
+    if isinstance(value, dict):
+        return {f"\0{name}" if name.startswith("\0") else name: _writable(item) for name, item in value.items()}
+    return value
 
 
 def _compiled(path: str) -> Any:

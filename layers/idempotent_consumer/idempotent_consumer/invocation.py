@@ -67,6 +67,7 @@ class Invocation:
         self._pace = Pace(deadline)
         self._caller = Caller()
         self._reported: dict[Delivery, DeliveryReport] = {}
+        self._longest_told_ms = 0  # time that the user's observer has taken at most
 
     def run(self, records: Sequence[object]) -> list[DeliveryReport]:
         """
@@ -86,9 +87,9 @@ class Invocation:
         try:
             self._work_together(schedule, workers=min(self._definition.concurrency, len(leaders)))
         finally:
-            self._caller.close()
+            self._caller.close(within_s=max(0, self._deadline.spare_ms()) / 2_000)
         reports = [self._report(delivery) for delivery in deliveries]
-        self._warn_of_overload(reports)
+        self._warn_of_overload(deliveries)
         self._tell(self._observer.ended, reports)
         return reports
 
@@ -142,28 +143,30 @@ class Invocation:
     def _judged(self, window: Sequence[Delivery]) -> Sequence[Settlement | None]:
         began_ms = self._deadline.now_ms()
         try:
-            return self._mode.admit([one.mark for one in window], self._store, self._deadline)
+            settlements = self._mode.admit([one.mark for one in window], self._store, self._deadline)
         except Exception as error:  # noqa: BLE001 - the store is out of reach: nothing of the window can run
-            return [Settlement(Outcome.FAILED, describe(error), error)] * len(window)
-        finally:
-            self._pace.admission_took(self._deadline.now_ms() - began_ms)
+            settlements = [Settlement(Outcome.FAILED, describe(error), error)] * len(window)
+        has_failed = any(settlement and settlement.outcome is Outcome.FAILED for settlement in settlements)
+        self._pace.admission_took(self._deadline.now_ms() - began_ms, has_failed=has_failed)
+        return settlements
 
     def _handle(self, delivery: Delivery) -> None:
+        if self._is_stale(delivery):
+            self._admit([delivery])
+            if delivery.settlement is not None:
+                return
         if not self._pace.may_start():
             self._release(delivery)
             delivery.settle(_NO_TIME)
-            return
-        if self._is_stale(delivery) and (settlement := self._judged([delivery])[0]):
-            delivery.settle(settlement)
             return
         began_ms = self._deadline.now_ms()
         delivery.is_handled = True
         try:
             delivery.settle(self._handled(delivery))
-        finally:
             delivery.duration_ms = self._deadline.now_ms() - began_ms
-            self._pace.run_took(delivery.duration_ms)
-        self._report(delivery)
+            self._report(delivery)
+        finally:
+            self._pace.run_took(self._deadline.now_ms() - began_ms)
 
     def _is_stale(self, delivery: Delivery) -> bool:
         """Tell whether another worker may have processed it since it was admitted, and nothing but us would notice."""
@@ -232,12 +235,20 @@ class Invocation:
         if delivery not in self._reported:
             self._reported[delivery] = report = delivery.report(self._definition.name)
             self._tell(self._observer.delivered, report)
-            if self._definition.on_outcome is not None:
-                self._tell(self._definition.on_outcome, report)
+            self._tell_user(report)
         return self._reported[delivery]
 
-    def _warn_of_overload(self, reports: Sequence[DeliveryReport]) -> None:
-        put_off = [report.record for report in reports if report.outcome is Outcome.DEFERRED]
+    def _tell_user(self, report: DeliveryReport) -> None:
+        on_outcome = self._definition.on_outcome
+        # Not if it might take the time that SQS is to be answered in: it has been told of, in the log.
+        if on_outcome is None or (self._longest_told_ms and self._deadline.spare_ms() <= self._longest_told_ms):
+            return
+        began_ms = self._deadline.now_ms()
+        self._tell(on_outcome, report)
+        self._longest_told_ms = max(self._longest_told_ms, self._deadline.now_ms() - began_ms)
+
+    def _warn_of_overload(self, deliveries: Sequence[Delivery]) -> None:
+        put_off = [delivery.record for delivery in deliveries if delivery.settlement is _NO_TIME]
         if again := [record for record in put_off if record.receive_count > 1]:
             self._tell(self._observer.deferred_again, len(again), self._pace.longest_run_ms, self._deadline.total_ms)
 

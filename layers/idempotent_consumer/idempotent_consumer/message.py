@@ -66,9 +66,9 @@ class Message:
         payload: what the consumer's `parse` made of the body; None without `parse`.
     """
 
-    body: str
-    attributes: Mapping[str, str | bytes] = field(hash=False)
-    payload: Any = field(default=None, hash=False)
+    body: str = field(repr=False)  # a message that is printed, as in an error, must not carry its content into a log
+    attributes: Mapping[str, str | bytes] = field(hash=False, repr=False)
+    payload: Any = field(default=None, hash=False, repr=False)
     _record: SqsRecord = field(default=SqsRecord("", "", 1, None, None), repr=False)
     _id: str | None = None
     _key: str | None = None

@@ -21,7 +21,7 @@ from idempotent_consumer.errors import (
     StoreUnavailableError,
 )
 from idempotent_consumer.outcome import Outcome, Settlement, describe
-from idempotent_consumer.settings import LONGEST_LEASE, LOOK_UP_HOLDS_MS, WINDOW
+from idempotent_consumer.settings import LONGEST_LEASE, LONGEST_TRY_MS, LOOK_UP_HOLDS_MS, WINDOW
 from idempotent_consumer.store import Mark, ProcessedMessage, Status, Store, judge
 from idempotent_consumer.work import UnitOfWork
 
@@ -127,7 +127,8 @@ class Eager(Mode):
         try:
             old = store.claim(mark, deadline, lease_ms=lease_ms)
         except StoreError as error:
-            if isinstance(error, StoreUnavailableError):  # the claim may stand although no answer came
+            # The claim may stand although no answer came; without time to give it up, it ends with its lease.
+            if isinstance(error, StoreUnavailableError) and deadline.spare_ms() > LONGEST_TRY_MS:
                 with contextlib.suppress(StoreError):
                     store.release(mark, deadline)
             return Settlement(Outcome.FAILED, describe(error), error)

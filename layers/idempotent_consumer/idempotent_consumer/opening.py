@@ -37,7 +37,8 @@ def open_delivery(definition: Definition, deadline: Deadline, position: int, rec
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - parsers may even exit
-        delivery.settle(Settlement(Outcome.REJECTED, describe(error), error))
+        outcome = Outcome.FAILED if isinstance(error, MemoryError) else Outcome.REJECTED
+        delivery.settle(Settlement(outcome, describe(error), error))
     return delivery
 
 

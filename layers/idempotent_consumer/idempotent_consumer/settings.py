@@ -23,7 +23,8 @@ DEFAULT_TIME_LEFT_MS = 15 * 60 * 1000
 
 CONNECT_TIMEOUT_S = 1.0
 READ_TIMEOUT_S = 2.0
-"""One try of a request ends after CONNECT_TIMEOUT_S + READ_TIMEOUT_S; the defaults of botocore outlast a function."""
+LONGEST_TRY_MS = int(1_000 * (CONNECT_TIMEOUT_S + READ_TIMEOUT_S))
+"""One try of a request ends after LONGEST_TRY_MS; the defaults of botocore outlast a function."""
 
 STORE_BUDGET_MS = 10_000
 STORE_SHARE = 3

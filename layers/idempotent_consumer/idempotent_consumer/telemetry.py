@@ -10,9 +10,11 @@ from typing import Any, Protocol
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from idempotent_consumer.outcome import DeliveryReport
+from idempotent_consumer.errors import ConfigurationError
+from idempotent_consumer.outcome import DeliveryReport, Outcome
 
 METRICS_NAMESPACE = "IdempotentConsumer"
+LOGGER_NAME = "idempotent_consumer"
 
 
 class Observer(Protocol):
@@ -39,15 +41,26 @@ class Telemetry:
 
     Args:
         consumer: name of the consumer.
+
+    Raises:
+        ConfigurationError: a variable of the environment keeps Powertools from working.
     """
 
     def __init__(self, consumer: str) -> None:
         self._consumer = consumer
-        self._logger = Logger(service=consumer, json_serializer=_one_line)
+        try:
+            # A logger of its own: one of the same service, which the user may have, would share level and keys with it.
+            self._logger = Logger(
+                service=f"{LOGGER_NAME}.{consumer}", json_serializer=_one_line, serialize_stacktrace=False
+            )
+            EphemeralMetrics(namespace=METRICS_NAMESPACE, service=consumer)
+        except Exception as error:
+            raise ConfigurationError(f"a variable of Powertools, POWERTOOLS_…, cannot be used: {error}") from error
 
     def delivered(self, report: DeliveryReport) -> None:
         """Log the delivery at the level that its outcome deserves."""
         message = report.message
+        is_unexpected = report.handled and report.outcome is not Outcome.REJECTED  # a refusal needs no traceback
         write = self._logger.info if report.acknowledged else self._logger.warning
         write(
             "delivery",
@@ -62,7 +75,7 @@ class Telemetry:
             group_id=report.record.group_id,
             duration_ms=report.duration_ms,
             reason=report.reason,
-            exc_info=report.error if report.handled else None,
+            exc_info=report.error if is_unexpected and _has_text(report.error) else None,
         )
 
     def deferred_again(self, count: int, longest_ms: int, left_ms: int) -> None:
@@ -79,6 +92,10 @@ class Telemetry:
         """Log it."""
         self._logger.warning("a claim was not released and ends with its lease", reason=str(error))
 
+    def disabled(self) -> None:
+        """Warn that the deployment has switched idempotency off."""
+        self._logger.warning("IDEMPOTENCY_DISABLED is set: every delivery is handled, nothing is recognised")
+
     def ended(self, reports: Sequence[DeliveryReport]) -> None:
         """Write the invocation's metrics: a count for each outcome."""
         if not reports:
@@ -92,3 +109,12 @@ class Telemetry:
 def _one_line(entry: dict[str, Any]) -> str:
     """Write a log entry in ASCII: a lone surrogate out of a message would make its whole line impossible to print."""
     return json.dumps(entry, default=str)
+
+
+def _has_text(error: BaseException | None) -> bool:
+    """Tell whether an exception can be written down: some raise when they are."""
+    try:
+        str(error)
+    except Exception:  # noqa: BLE001 - the exception is the user's, and so is its __str__
+        return False
+    return True
