@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from idempotent_consumer.conditions import ProcessedMessageItem
+from idempotent_consumer.item import ProcessedMessageItem
 from idempotent_consumer.settings import DEFAULT_MAX_RECEIVE_COUNT, DEFAULT_RETENTION, Settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,31 +8,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.expressions.condition import Condition
-from pynamodb.models import Model
 
+from idempotent_consumer.item import ProcessedMessageItem
 from idempotent_consumer.settings import CLOCK_MARGIN_MS
 from idempotent_consumer.store import Status
-
-
-class ProcessedMessageItem(Model):
-    """Map the stored item to DynamoDB; the table's name comes from the settings, so the model is never saved itself."""
-
-    class Meta:
-        """Satisfy PynamoDB."""
-
-        table_name = "processed-messages"
-
-    id = UnicodeAttribute(hash_key=True)
-    status = UnicodeAttribute()
-    owner = UnicodeAttribute()
-    lease_until = NumberAttribute()
-    expires_at = NumberAttribute()
-    fingerprint = UnicodeAttribute(null=True)
-    updated_at = NumberAttribute()
-    source = UnicodeAttribute()
-    v = NumberAttribute()
 
 
 def may_be_taken(now_ms: int) -> Condition:

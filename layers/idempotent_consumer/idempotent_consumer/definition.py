@@ -11,9 +11,9 @@ from typing import Any
 from idempotent_consumer.clock import Clock
 from idempotent_consumer.dynamodb import DynamoDBStore
 from idempotent_consumer.errors import ConfigurationError
+from idempotent_consumer.fingerprint import FingerprintSpecification
 from idempotent_consumer.identity import (
     STRATEGY_FACTORIES,
-    FingerprintSpecification,
     MessageIdStrategy,
     consumer_name_problem,
 )

@@ -12,19 +12,18 @@ from pynamodb.connection import Connection
 from pynamodb.expressions.condition import Condition
 
 from idempotent_consumer.clock import Deadline
-from idempotent_consumer.conditions import ProcessedMessageItem, is_my_claim, may_be_completed, may_be_taken
+from idempotent_consumer.conditions import is_my_claim, may_be_completed, may_be_taken
 from idempotent_consumer.errors import ConditionFailed, ConfigurationError, FailedCondition, StoreRefusedError
+from idempotent_consumer.item import from_item, to_item
 from idempotent_consumer.requesting import PASSING_CODES, TryAgain, until_answered
 from idempotent_consumer.settings import CONNECT_TIMEOUT_S, MOST_CONCURRENT, READ_TIMEOUT_S, STORE_SHARE
-from idempotent_consumer.store import ITEM_VERSION, Mark, ProcessedMessage, Status, Write, judge
+from idempotent_consumer.store import Mark, ProcessedMessage, Write, judge
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 _KEYS_PER_LOOK_UP = 100  # BatchGetItem takes no more
 _CONDITION_FAILED = "ConditionalCheckFailed"
-_STATUSES = {status.value: status for status in Status}
-_FAR_FUTURE_MS = 253_402_300_799_000  # 9999-12-31
 
 
 class DynamoDBStore:
@@ -76,7 +75,7 @@ class DynamoDBStore:
             }
             response = self._client.batch_get_item(RequestItems={self.table_name: request})  # type: ignore[dict-item]
             for item in response["Responses"].get(self.table_name, []):
-                old = _from_item(item)
+                old = from_item(item)
                 found[old.key] = old
             left = response.get("UnprocessedKeys", {})
             unprocessed = left[self.table_name]["Keys"] if self.table_name in left else []
@@ -90,7 +89,7 @@ class DynamoDBStore:
 
     def _read(self, key: str) -> ProcessedMessage | None:
         response = self._client.get_item(TableName=self.table_name, Key={"id": {"S": key}}, ConsistentRead=True)
-        return _from_item(response["Item"]) if "Item" in response else None
+        return from_item(response["Item"]) if "Item" in response else None
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -170,14 +169,14 @@ class DynamoDBStore:
     def _put_request(self, item: ProcessedMessage, condition: Condition) -> dict[str, Any]:
         return {
             "TableName": self.table_name,
-            "Item": _to_item(item),
+            "Item": to_item(item),
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
             **_expression(condition),
         }
 
     def _in_the_way(self, item: Any, key: str, owner: str) -> ProcessedMessage | None:
         """Return what a failed condition met; None if that was our own write, whose answer was lost."""
-        old = _from_item(item) if item else self._read(key)
+        old = from_item(item) if item else self._read(key)
         if old is None:
             raise TryAgain("what stood in the way is gone")
         return None if old.owner == owner else old
@@ -225,51 +224,6 @@ def _expression(condition: Condition) -> dict[str, Any]:
         "ExpressionAttributeNames": {placeholder: name for name, placeholder in names.items()},
         "ExpressionAttributeValues": values,
     }
-
-
-def _to_item(message: ProcessedMessage) -> dict[str, Any]:
-    return ProcessedMessageItem(
-        id=message.key,
-        status=message.status,
-        owner=message.owner,
-        lease_until=message.lease_until_ms,
-        expires_at=message.expires_at_s,
-        fingerprint=message.fingerprint,
-        updated_at=message.updated_at_ms,
-        source=message.source,
-        v=ITEM_VERSION,
-    ).serialize()
-
-
-def _from_item(item: Mapping[str, Any]) -> ProcessedMessage:
-    """
-    Read a stored item, as far as the conditions read it.
-
-    What is missing or unknown never counts as permission, since the item may be somebody's claim: its message comes
-    back until a person looks, in the dead-letter queue at last.
-    """
-    status = _STATUSES.get(_text(item, "status"))
-    return ProcessedMessage(
-        key=_text(item, "id"),
-        status=status or Status.IN_PROGRESS,
-        owner=_text(item, "owner"),
-        lease_until_ms=_number(item, "lease_until") if status else _FAR_FUTURE_MS,
-        expires_at_s=_number(item, "expires_at"),
-        fingerprint=_text(item, "fingerprint") or None,
-        updated_at_ms=_number(item, "updated_at"),
-        source=_text(item, "source"),
-    )
-
-
-def _text(item: Mapping[str, Any], name: str) -> str:
-    return cast("str", item.get(name, {}).get("S", ""))
-
-
-def _number(item: Mapping[str, Any], name: str) -> int:
-    try:
-        return int(item[name]["N"])
-    except (KeyError, ValueError):
-        return _FAR_FUTURE_MS
 
 
 def _plain(item: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

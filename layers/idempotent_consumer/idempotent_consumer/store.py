@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from idempotent_consumer.clock import Deadline
-from idempotent_consumer.identity import same_content
+from idempotent_consumer.fingerprint import same_content
 from idempotent_consumer.outcome import Outcome
 from idempotent_consumer.settings import CLOCK_MARGIN_MS
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from idempotent_consumer.errors import ConfigurationError
-from idempotent_consumer.identity import FingerprintSpecification, same_content
+from idempotent_consumer.fingerprint import FingerprintSpecification, same_content
 from idempotent_consumer.testing import message
 
 
