@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
+from idempotent_consumer.digits import exact
 from idempotent_consumer.errors import WorkError
 
 _REQUIRED = {
@@ -101,7 +101,7 @@ def _is_text(content: object) -> bool:
 def _is_number(content: object) -> bool:
     if not isinstance(content, str) or not _NUMBER.fullmatch(content):
         return False
-    number = Decimal(content).normalize(Context(prec=max(1, len(content)), Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[]))
+    number = exact(content)
     return len(number.as_tuple().digits) <= _MOST_DIGITS and (not number or -130 <= number.adjusted() <= 125)
 
 

@@ -12,11 +12,7 @@ from idempotent_consumer.clock import Clock
 from idempotent_consumer.dynamodb import DynamoDBStore
 from idempotent_consumer.errors import ConfigurationError
 from idempotent_consumer.fingerprint import FingerprintSpecification
-from idempotent_consumer.identity import (
-    STRATEGY_FACTORIES,
-    MessageIdStrategy,
-    consumer_name_problem,
-)
+from idempotent_consumer.identity import STRATEGY_FACTORIES, MessageIdStrategy, consumer_name_problem
 from idempotent_consumer.modes import Mode
 from idempotent_consumer.outcome import DeliveryReport
 from idempotent_consumer.settings import MOST_CONCURRENT, Settings, read_settings

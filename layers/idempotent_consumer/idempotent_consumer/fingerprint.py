@@ -6,18 +6,19 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any
 
 import jmespath
 from jmespath.exceptions import JMESPathError
 
+from idempotent_consumer.digits import exact
 from idempotent_consumer.errors import ConfigurationError
 from idempotent_consumer.message import Message
 
 _DEEPEST = 200  # levels of JSON; the interpreter's own limit lies far beyond
 _BRACKETS_AND_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 _LONGEST_WRITTEN = 40  # digits of a number that is written out; 1e3999 would take 4,000 for its six
+_TOO_LONG = 10**_LONGEST_WRITTEN
 
 
 class FingerprintSpecification:
@@ -95,24 +96,20 @@ _Number.__name__ = "float"  # JMESPath's functions go by the name of a number's 
 
 def _number(text: str) -> int | _Number:
     """Read 42.0 and 4.2e1 as 42; what is longer or has a fraction keeps its digits, and is never written out."""
-    exact = _exact(text)
-    if exact.adjusted() < _LONGEST_WRITTEN and exact == exact.to_integral_value():
-        return int(exact)
+    value = exact(text)
+    if value.adjusted() < _LONGEST_WRITTEN and value == value.to_integral_value():
+        return int(value)
     number = _Number(text)
-    number.digits = str(exact)
+    number.digits = str(value)
     return number
-
-
-def _exact(text: str) -> Decimal:
-    return Decimal(text).normalize(Context(prec=len(text), Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[]))
 
 
 def _writable(value: Any) -> Any:
     """Write equal numbers alike, however they were sent, and nothing else so."""
     if isinstance(value, _Number):
         return {"\0number": value.digits}
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_LONGEST_WRITTEN:
-        return {"\0number": str(_exact(str(value)))}
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _TOO_LONG:
+        return {"\0number": str(exact(str(value)))}
     if isinstance(value, list):
         return [_writable(item) for item in value]
     if isinstance(value, dict):
