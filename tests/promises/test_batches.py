@@ -271,7 +271,7 @@ def test_a_body_that_cannot_be_read_stops_its_group(world: World) -> None:
 
 
 def test_a_body_that_is_no_text_stops_its_group_too(world: World) -> None:
-    bad = {**fifo("g", "1")[0], "body": {"id": "1"}}
+    bad = {**fifo("g", "1")[0], "body": 1}
 
     assert world.worker(Lazy()).deliver(bad, *fifo("g", "2")) == ["m1", "m2"]
 

@@ -18,6 +18,7 @@ from idempotent_consumer import (
     UnitOfWork,
     attribute,
     body_field,
+    envelopes,
     first_of,
     sqs_message_id,
 )
@@ -40,7 +41,8 @@ def test_everything_that_is_wrong_is_named_at_once(monkeypatch: pytest.MonkeyPat
             concurrency=0,
             reject_on=["ValueError"],  # type: ignore[list-item]
             fingerprint="amount",
-            parse="json",  # type: ignore[arg-type]
+            envelope=[envelopes.sns, "sns"],  # type: ignore[list-item]
+            parse="json",
         )
 
     for part in (
@@ -52,11 +54,13 @@ def test_everything_that_is_wrong_is_named_at_once(monkeypatch: pytest.MonkeyPat
         "concurrency is 0",
         "reject_on holds 'ValueError'",
         "fingerprint takes a sequence",
+        "envelope is sns itself: sns is to be called, such as envelopes.sns()",
+        "envelope holds 'sns'",
         "parse is 'json'",
         "PROCESSED_MESSAGES_TABLE is not set",
     ):
         assert part in str(caught.value)
-    assert len(caught.value.problems) == 10
+    assert len(caught.value.problems) == 12
 
 
 def test_one_bad_setting_does_not_make_the_others_look_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,11 +199,20 @@ def test_the_public_names_are_these() -> None:
         "Natural",
         "Outcome",
         "Reject",
+        "S3Object",
         "Settings",
         "Transactional",
         "UnitOfWork",
+        "all_of",
         "attribute",
         "body_field",
+        "content_hash",
+        "deduplication_id",
+        "envelopes",
+        "event_id",
         "first_of",
+        "s3_event_id",
+        "s3_objects",
+        "sns_message_id",
         "sqs_message_id",
     ]

@@ -76,8 +76,8 @@ def test_whatever_a_handler_raises_its_neighbours_are_handled(
 
 
 @pytest.mark.parametrize("error", [*EXITS, UnspeakableError(), ValueError("no")])
-@pytest.mark.parametrize("place", ["parse", "message_id"])
-def test_whatever_a_parser_or_an_id_strategy_raises_only_its_own_record_is_rejected(
+@pytest.mark.parametrize("place", ["envelope", "parse", "message_id"])
+def test_whatever_an_opener_a_parser_or_an_id_strategy_raises_only_its_own_record_is_rejected(
     world: World, error: BaseException, place: str
 ) -> None:
     def of(source: Any) -> Any:
@@ -90,6 +90,32 @@ def test_whatever_a_parser_or_an_id_strategy_raises_only_its_own_record_is_rejec
 
     assert worker.deliver(*arrivals(3)) == ["m1"]
     assert worker.outcomes[1] is Outcome.REJECTED
+
+
+@pytest.mark.parametrize("error", [TimeoutError("no answer from S3"), ConnectionResetError(), MemoryError()])
+@pytest.mark.parametrize("place", ["envelope", "parse"])
+def test_what_is_not_the_messages_fault_does_not_reject_it(world: World, error: Exception, place: str) -> None:
+    """A content that has to be fetched may be there at the next delivery."""
+    fails = [error]
+
+    def fetch(body: str) -> str:
+        if fails:
+            raise fails.pop()
+        return body
+
+    worker = world.worker(Lazy(), **{place: fetch})
+    record = arrivals(1)[0]
+
+    assert (worker.deliver(record), worker.outcomes) == (["m0"], [Outcome.FAILED])
+    assert (worker.deliver(record), worker.outcomes) == ([], [Outcome.PROCESSED])
+
+
+@pytest.mark.parametrize("inside", [None, b"bytes", 7, {"id": "1"}])
+def test_an_opener_that_returns_no_text_is_told_so(world: World, inside: Any) -> None:
+    worker = world.worker(Lazy(), envelope=lambda body: inside)
+
+    assert worker.deliver(*arrivals(1)) == ["m0"]
+    assert "let it return text" in worker.reports[0].reason
 
 
 @pytest.mark.parametrize("error", [*EXITS, UnspeakableError(), ValueError("no")])

@@ -4,7 +4,8 @@ from typing import Any
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.delivery import Delivery
-from idempotent_consumer.message import SqsRecord, read_message
+from idempotent_consumer.message import read_message
+from idempotent_consumer.record import SqsRecord
 from idempotent_consumer.store import UNMARKED, Mark
 from idempotent_consumer.testing import FakeClock, sqs_record
 

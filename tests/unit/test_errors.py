@@ -14,8 +14,8 @@ from idempotent_consumer.errors import (
     Reject,
     StoreError,
 )
-from idempotent_consumer.message import SqsRecord
 from idempotent_consumer.outcome import DeliveryReport, Outcome
+from idempotent_consumer.record import SqsRecord
 
 
 def tree_drawn() -> dict[str, str]:

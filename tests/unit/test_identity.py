@@ -1,9 +1,12 @@
-"""What may identify a message, where it is looked for, and the key that is made of it."""
+"""What may identify a message, how it is written, and the key that is made of it."""
 
 import hashlib
+import re
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -14,20 +17,17 @@ from idempotent_consumer.errors import (
     ConfigurationError,
     MissingMessageIdError,
     PermanentError,
-    UnreadableMessageError,
     UnusableMessageIdError,
 )
 from idempotent_consumer.identity import (
+    CompositeId,
     MessageIdStrategy,
-    attribute,
-    body_field,
     consumer_name_problem,
-    first_of,
     key_of,
     message_id_of,
-    sqs_message_id,
 )
 from idempotent_consumer.message import read_message
+from idempotent_consumer.strategies import body_field
 from idempotent_consumer.testing import FakeClock, sqs_record
 
 
@@ -60,9 +60,15 @@ def test_neither_booleans_nor_floats_nor_lists_nor_objects_are_ids(value: object
         found(body_field("id"), {"id": value})
 
 
-@pytest.mark.parametrize("value", [b"bytes", bytearray(b"bytes"), Decimal(42), ("a",), object()])
-def test_what_a_strategy_of_ones_own_returns_is_no_id_either_unless_text_or_a_whole_number(value: object) -> None:
-    with pytest.raises(UnusableMessageIdError, match="only text and whole numbers"):
+@pytest.mark.parametrize("value", [b"bytes", bytearray(b"bytes"), 1j, time(9, 30), timedelta(1), object(), set()])
+def test_what_is_no_text_by_a_written_rule_is_no_id_whoever_returns_it(value: object) -> None:
+    with pytest.raises(UnusableMessageIdError, match=re.escape(f"({type(value).__name__}): only text")):
+        found(lambda message: value)
+
+
+@pytest.mark.parametrize("value", [["a", "b"], ("a", "b"), {"a": "b"}])
+def test_where_several_values_are_no_id_the_error_says_how_they_become_one(value: object) -> None:
+    with pytest.raises(UnusableMessageIdError, match=re.escape("body_field('a', 'b')")):
         found(lambda message: value)
 
 
@@ -85,6 +91,71 @@ def test_a_whole_number_keeps_every_digit(digits: str) -> None:
     assert found(body_field("id"), f'{{"id": {digits}}}') == digits
 
 
+def test_a_number_that_is_too_long_to_be_written_is_no_id() -> None:
+    with pytest.raises(UnusableMessageIdError, match="too long"):
+        found(lambda message: 10**5_000)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (UUID("6F9619FF-8B86-D011-B42D-00C04FC964FF"), "6f9619ff-8b86-d011-b42d-00c04fc964ff"),
+        (date(2026, 3, 1), "2026-03-01"),
+        (datetime(2026, 3, 1, 12, tzinfo=UTC), "2026-03-01T12:00:00+00:00"),
+        (datetime(2026, 3, 1, 17, 45, tzinfo=timezone(timedelta(hours=5, minutes=45))), "2026-03-01T12:00:00+00:00"),
+        (Decimal("1.10"), "1.1"),
+        (Decimal("42.00"), "42"),
+        (Decimal("4.2E+1"), "42"),
+        (Decimal("-0.0"), "0"),
+        (
+            Decimal("12345678901234567890.123456789012345678901234567890"),
+            "12345678901234567890.12345678901234567890123456789",
+        ),
+        (Decimal("1E-3"), "0.001"),
+    ],
+)
+def test_what_stands_for_one_text_is_written_as_that_text(value: object, expected: str) -> None:
+    assert found(lambda message: value) == expected
+
+
+@pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("Infinity"), Decimal("1E+101"), Decimal("1E-999999")])
+def test_a_decimal_that_is_no_number_or_endless_to_write_is_no_id(value: Decimal) -> None:
+    with pytest.raises(UnusableMessageIdError, match="Decimal"):
+        found(lambda message: value)
+
+
+def test_a_time_of_no_time_zone_is_no_id() -> None:
+    with pytest.raises(UnusableMessageIdError, match="no time zone"):
+        found(lambda message: datetime(2026, 3, 1))  # noqa: DTZ001
+
+
+# -- Composite ids --------------------------------------------------------------------------------
+
+PARTS = st.lists(st.text(st.sampled_from('a|,#"[]\\ \u2028é'), min_size=1).filter(str.strip), min_size=1, max_size=4)
+
+
+@given(one=PARTS, other=PARTS)
+def test_no_two_sets_of_parts_are_written_alike(one: list[str], other: list[str]) -> None:
+    written = [found(lambda message, parts=parts: CompositeId(tuple(parts))) for parts in (one, other)]
+
+    assert (written[0] == written[1]) == (one == other)
+
+
+def test_each_part_of_a_composite_id_is_written_by_the_rules_for_a_single_one() -> None:
+    composite = CompositeId((42, "é", CompositeId((UUID(int=0), "b"))))
+
+    assert found(lambda message: composite) == '["42","é",["00000000-0000-0000-0000-000000000000","b"]]'
+
+
+@pytest.mark.parametrize("part", ["", " ", True, 1.5, None, "\ud800", ["a"]])
+def test_a_part_that_could_be_no_id_spoils_the_composite_one(part: object) -> None:
+    with pytest.raises(UnusableMessageIdError):
+        found(lambda message: CompositeId(("a", part)))
+
+
+# -- Texts ----------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("text", [" 42 ", "042", "Order-1", "order-1", "é", "e\u0301", "a#b", "🐑", "0"])
 def test_a_text_is_an_id_exactly_as_it_was_sent(text: str) -> None:
     assert found(body_field("id"), {"id": text}) == text
@@ -105,119 +176,9 @@ def test_a_member_of_an_enumeration_is_its_value(value: object, expected: str) -
     assert (message_id, type(message_id)) == (expected, str)
 
 
-# -- Where it is looked for -----------------------------------------------------------------------
-
-
-def test_an_attribute_gives_the_id() -> None:
-    assert found(attribute("message-id"), attributes={"message-id": "m-1"}) == "m-1"
-
-
-def test_a_number_attribute_gives_the_digits_that_were_sent() -> None:
-    record = sqs_record("{}") | {"messageAttributes": {"n": {"stringValue": "0042.0", "dataType": "Number"}}}
-
-    assert message_id_of(read_message(record, Deadline(FakeClock())), attribute("n")) == "0042.0"
-
-
-@pytest.mark.parametrize("name", ["message-id", "Message-Id ", "message_id"])
-def test_only_the_exact_name_of_an_attribute_counts(name: str) -> None:
-    with pytest.raises(MissingMessageIdError, match=name):
-        found(attribute(name), attributes={"Message-Id": "m-1"})
-
-
-@pytest.mark.parametrize("value", ["", "  ", b"m-1"])
-def test_a_blank_or_binary_attribute_is_unusable(value: str | bytes) -> None:
-    with pytest.raises(UnusableMessageIdError) as refusal:
-        found(attribute("message-id"), attributes={"message-id": value})
-
-    assert not isinstance(refusal.value, MissingMessageIdError)
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"), [("order.id", "o-1"), ("lines[0].sku", "s-1"), ('"a-b"', "x"), ("lines[].n | [0]", "7")]
-)
-def test_a_path_into_the_body_gives_the_id(path: str, expected: str) -> None:
-    body = {"order": {"id": "o-1"}, "lines": [{"sku": "s-1", "n": 7}], "a-b": "x"}
-
-    assert found(body_field(path), body) == expected
-
-
-@pytest.mark.parametrize("body", ["", "text", "{", "\ufeff{}", "[" * 100_000, '{"id": ' + "9" * 5_000 + "}"])
-def test_a_body_that_is_not_json_has_no_field(body: str) -> None:
-    with pytest.raises(UnreadableMessageError):
-        found(body_field("id"), body)
-
-
-def test_a_path_that_a_body_does_not_fit_makes_the_message_unusable() -> None:
-    with pytest.raises(UnusableMessageIdError):
-        found(body_field("length(id)"), {"id": 42})
-
-
-def test_the_sqs_message_id_is_the_id_only_where_asked_for() -> None:
-    assert found(sqs_message_id(), sqs_message_id="s-1") == "s-1"
-
-
-def test_a_record_without_sqs_message_id_has_none_to_give() -> None:
-    record = sqs_record("{}") | {"messageId": None}
-
-    with pytest.raises(MissingMessageIdError):
-        message_id_of(read_message(record, Deadline(FakeClock())), sqs_message_id())
-
-
 def test_an_id_strategy_may_not_ask_for_the_id() -> None:
     with pytest.raises(ConfigurationError, match="must not ask for the id"):
         found(lambda message: message.id)
-
-
-# -- first_of -------------------------------------------------------------------------------------
-
-EITHER = first_of(attribute("message-id"), body_field("id"))
-
-
-def test_the_first_place_that_holds_an_id_wins() -> None:
-    assert found(EITHER, {"id": "body"}, attributes={"message-id": "attribute"}) == "attribute"
-
-
-def test_an_empty_place_sends_first_of_on_to_the_next() -> None:
-    assert found(EITHER, {"id": "body"}) == "body"
-
-
-@pytest.mark.parametrize("unusable", ["", " ", b"bytes"])
-def test_an_unusable_place_refuses_the_message_and_does_not_go_on(unusable: str | bytes) -> None:
-    with pytest.raises(UnusableMessageIdError):
-        found(EITHER, {"id": "body"}, attributes={"message-id": unusable})
-
-
-@pytest.mark.parametrize("unusable", [False, 0.0, [], {}])
-def test_a_falsy_value_is_unusable_and_not_missing(unusable: object) -> None:
-    with pytest.raises(UnusableMessageIdError):
-        found(first_of(body_field("id"), attribute("message-id")), {"id": unusable}, attributes={"message-id": "m"})
-
-
-def test_a_strategy_that_refuses_what_it_found_is_not_passed_over() -> None:
-    def refuse(_: object) -> str:
-        raise UnusableMessageIdError("two ids that contradict each other")
-
-    with pytest.raises(UnusableMessageIdError, match="contradict"):
-        found(first_of(refuse, attribute("message-id")), attributes={"message-id": "m"})
-
-
-def test_a_strategy_that_returns_none_has_found_nothing() -> None:
-    assert found(first_of(lambda message: None, attribute("message-id")), attributes={"message-id": "m"}) == "m"
-
-
-def test_where_no_place_holds_an_id_every_place_is_named() -> None:
-    with pytest.raises(MissingMessageIdError, match=r"'message-id'.*'id'"):
-        found(EITHER, {})
-
-
-def test_first_of_may_stand_within_first_of() -> None:
-    assert found(first_of(EITHER, sqs_message_id()), {}, sqs_message_id="s-1") == "s-1"
-
-
-@pytest.mark.parametrize("make", [first_of, lambda: attribute(""), lambda: body_field(""), lambda: body_field("a[")])
-def test_a_strategy_that_could_never_find_anything_is_a_configuration_error(make: Any) -> None:
-    with pytest.raises(ConfigurationError):
-        make()
 
 
 # -- Keys -----------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ import pytest
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.errors import ConfigurationError, UnreadableMessageError
-from idempotent_consumer.message import Message, SqsRecord, read_message
+from idempotent_consumer.message import Envelope, Message, Opened, read_message
+from idempotent_consumer.record import SqsRecord
 from idempotent_consumer.testing import FakeClock, FakeContext, message, sqs_record
 
 MEMBERS = ["attributes", "awsRegion", "eventSource", "eventSourceARN", "md5OfBody", "messageAttributes", "messageId"]
@@ -66,10 +67,15 @@ def test_a_member_of_another_type_is_as_good_as_missing(member: str, nothing: ob
     assert (read(without | {member: nothing}) == read(without)) != is_text
 
 
-@pytest.mark.parametrize("body", [None, {"order_id": "o-1"}, [], 42, True, b"text"])
-def test_a_body_that_is_no_text_cannot_be_read(body: object) -> None:
+@pytest.mark.parametrize("body", [None, 42, 4.2, True, b"text", {"at": object()}, [{1}]])
+def test_a_body_that_is_neither_text_nor_json_cannot_be_read(body: object) -> None:
     with pytest.raises(UnreadableMessageError, match="the body is"):
         read(sqs_record("") | {"body": body})
+
+
+@pytest.mark.parametrize("body", [{"order_id": "o-1"}, {}, [], [1, "a", None], {"a": "\ud800"}])
+def test_an_object_or_a_list_in_place_of_the_text_is_the_json_that_it_stands_for(body: object) -> None:
+    assert read(sqs_record("") | {"body": body}).json() == body
 
 
 def test_a_record_without_body_says_so() -> None:
@@ -173,6 +179,30 @@ def test_a_nonsensical_time_of_sending_is_no_time(said: object) -> None:
     assert with_system_attribute("SentTimestamp", said).sent_at is None
 
 
+def test_a_time_of_sending_in_seconds_is_taken_for_one() -> None:
+    assert with_system_attribute("SentTimestamp", "1767225600").sent_at == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("said", "expected"), [("d-1", "d-1"), (None, None), ("", None), (7, None), ([], None)])
+def test_a_deduplication_id_and_a_trace_header_are_text_or_nothing(said: object, expected: str | None) -> None:
+    assert with_system_attribute("MessageDeduplicationId", said).deduplication_id == expected
+    assert with_system_attribute("AWSTraceHeader", said).trace_header == expected
+
+
+def test_a_message_out_of_an_envelope_has_what_was_in_it_and_what_the_envelope_said() -> None:
+    outer, inner = Envelope("sns", {"MessageId": "sns-1"}), Envelope("eventbridge", {"id": "event-1"})
+    message = read(sqs_record("outer", attributes={"a": "outside", "b": "outside"}))
+
+    opened = message.opened(Opened("middle", outer, {"a": "inside"})).opened(Opened("inner", inner))
+
+    assert (opened.body, opened.attributes, opened.envelopes) == (
+        "inner",
+        {"a": "inside", "b": "outside"},
+        (outer, inner),
+    )
+    assert (message.body, message.envelopes) == ("outer", ())
+
+
 @pytest.fixture(params=["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"])
 def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("TZ", request.param)
@@ -189,7 +219,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         datetime(2026, 3, 29, 1, 30, tzinfo=UTC),  # within the hour that Berlin skips
         datetime(2026, 10, 25, 0, 30, tzinfo=UTC),  # within the hour that Berlin has twice
         datetime(2026, 10, 25, 1, 30, tzinfo=UTC),
-        datetime(1970, 1, 1, tzinfo=UTC),
+        datetime(1999, 12, 31, 23, 59, 59, tzinfo=UTC),
         datetime(2026, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC),
     ],
 )

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from idempotent_consumer.message import Message, SqsRecord
+from idempotent_consumer.message import Message
 from idempotent_consumer.outcome import DeliveryReport, Outcome
+from idempotent_consumer.record import SqsRecord
 from idempotent_consumer.telemetry import Telemetry
 from idempotent_consumer.testing import message, sqs_record
 

@@ -1,18 +1,32 @@
 """
 Do the work of each SQS message once, although queues deliver at least once.
 
-Errors are in `idempotent_consumer.errors`; what tests need is in `idempotent_consumer.testing`.
+Errors are in `idempotent_consumer.errors`, what sends messages in `idempotent_consumer.producer`, what tests need in
+`idempotent_consumer.testing`.
 """
 
+from idempotent_consumer import envelopes
 from idempotent_consumer.consumer import IdempotentConsumer
 from idempotent_consumer.dynamodb import DynamoDBStore
 from idempotent_consumer.errors import ConditionFailed, ConfigurationError, Reject
 from idempotent_consumer.event import BatchResponse
-from idempotent_consumer.identity import attribute, body_field, first_of, sqs_message_id
 from idempotent_consumer.message import Message
 from idempotent_consumer.modes import Eager, Lazy, Natural, Transactional
 from idempotent_consumer.outcome import DeliveryReport, Outcome
+from idempotent_consumer.s3_events import S3Object, s3_objects
 from idempotent_consumer.settings import Settings
+from idempotent_consumer.strategies import (
+    all_of,
+    attribute,
+    body_field,
+    content_hash,
+    deduplication_id,
+    event_id,
+    first_of,
+    s3_event_id,
+    sns_message_id,
+    sqs_message_id,
+)
 from idempotent_consumer.work import UnitOfWork
 
 __all__ = [
@@ -28,11 +42,20 @@ __all__ = [
     "Natural",
     "Outcome",
     "Reject",
+    "S3Object",
     "Settings",
     "Transactional",
     "UnitOfWork",
+    "all_of",
     "attribute",
     "body_field",
+    "content_hash",
+    "deduplication_id",
+    "envelopes",
+    "event_id",
     "first_of",
+    "s3_event_id",
+    "s3_objects",
+    "sns_message_id",
     "sqs_message_id",
 ]

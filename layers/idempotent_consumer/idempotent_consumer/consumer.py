@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from idempotent_consumer.calling import check_signature
 from idempotent_consumer.clock import Clock, Deadline, SystemClock
 from idempotent_consumer.definition import define
+from idempotent_consumer.envelopes import Opener
 from idempotent_consumer.errors import BatchFailedError, ConfigurationError
 from idempotent_consumer.event import BatchResponse, records_of, respond
 from idempotent_consumer.identity import MessageIdStrategy
@@ -29,10 +30,13 @@ class IdempotentConsumer:
     Args:
         name: stable name that scopes the message ids; not the function's, which may change.
         mode: `Lazy()`, `Eager()`, `Transactional()` or `Natural()`.
-        message_id: what identifies a message: `attribute(…)`, `body_field(…)`, `sqs_message_id()`, `first_of(…)` or a
+        message_id: what identifies a message: `attribute(…)`, `body_field(…)`, another of `strategies.py`, or a
             function of the message. There is no default; only `Natural` takes none.
         store: where processed messages are remembered; by default the DynamoDB table `PROCESSED_MESSAGES_TABLE`.
-        parse: makes `message.payload` of the body; what it raises rejects the message.
+        envelope: what to open before anything is read of the body: `envelopes.sns()`, another of `envelopes`, or a
+            function of the text that returns the text inside; several from the outermost to the innermost.
+        parse: makes `message.payload` of the body: a function of the text, a Pydantic model or `TypeAdapter`. What it
+            raises rejects the message, except `OSError`.
         reject_on: exceptions of the handler that no redelivery can help.
         retention: how long a processed message is remembered; a day at least.
         fingerprint: JMESPaths of the content by which a message that returns under the same id is compared; all of
@@ -54,7 +58,8 @@ class IdempotentConsumer:
         mode: Mode,
         message_id: MessageIdStrategy | None = None,
         store: Store | None = None,
-        parse: Callable[[str], Any] | None = None,
+        envelope: Opener | Sequence[Opener] = (),
+        parse: Any = None,
         reject_on: Sequence[type[BaseException]] = (),
         retention: timedelta = DEFAULT_RETENTION,
         fingerprint: Sequence[str] | None = ("@",),
@@ -69,6 +74,7 @@ class IdempotentConsumer:
             mode=mode,
             message_id=message_id,
             store=store,
+            envelope=envelope,
             parse=parse,
             reject_on=reject_on,
             retention=retention,

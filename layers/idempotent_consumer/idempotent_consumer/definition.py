@@ -10,13 +10,16 @@ from typing import Any
 
 from idempotent_consumer.clock import Clock
 from idempotent_consumer.dynamodb import DynamoDBStore
+from idempotent_consumer.envelopes import OPENER_FACTORIES, Opener
 from idempotent_consumer.errors import ConfigurationError
 from idempotent_consumer.fingerprint import FingerprintSpecification
-from idempotent_consumer.identity import STRATEGY_FACTORIES, MessageIdStrategy, consumer_name_problem
+from idempotent_consumer.identity import MessageIdStrategy, consumer_name_problem
 from idempotent_consumer.modes import Mode
 from idempotent_consumer.outcome import DeliveryReport
+from idempotent_consumer.parsing import Parser, parser_of
 from idempotent_consumer.settings import MOST_CONCURRENT, Settings, read_settings
 from idempotent_consumer.store import Store
+from idempotent_consumer.strategies import STRATEGY_FACTORIES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,7 +30,8 @@ class Definition:
     mode: Mode
     message_id: MessageIdStrategy | None
     store: Store | None
-    parse: Callable[[str], Any] | None
+    envelope: tuple[Opener, ...]
+    parse: Parser | None
     reject_on: tuple[type[BaseException], ...]
     retention: timedelta
     fingerprint: FingerprintSpecification | None
@@ -44,6 +48,8 @@ class Definition:
 
 def define(
     *,
+    envelope: Opener | Sequence[Opener],
+    parse: Any,
     fingerprint: Sequence[str] | None,
     reject_on: Sequence[type[BaseException]],
     settings: Settings | None,
@@ -63,14 +69,24 @@ def define(
         specification = FingerprintSpecification(fingerprint) if fingerprint is not None else None
     except ConfigurationError as error:
         problems += error.problems
-    rejected = tuple(reject_on) if isinstance(reject_on, (tuple, list)) else (reject_on,)
-    definition = Definition(fingerprint=specification, reject_on=rejected, settings=settings, **parts)
+    definition = Definition(
+        envelope=_all(envelope),
+        parse=parser_of(parse),
+        fingerprint=specification,
+        reject_on=_all(reject_on),
+        settings=settings,
+        **parts,
+    )
     problems += _problems(definition)
     if problems:
         raise ConfigurationError(*problems)
     if definition.store is None and definition.mode.remembers:
         return replace(definition, store=DynamoDBStore(settings.processed_messages_table or ""))
     return definition
+
+
+def _all(one_or_more: Any) -> tuple[Any, ...]:
+    return tuple(one_or_more) if isinstance(one_or_more, (tuple, list)) else (one_or_more,)
 
 
 def _problems(definition: Definition) -> Iterator[str]:
@@ -82,6 +98,7 @@ def _problems(definition: Definition) -> Iterator[str]:
         yield from _problems_of_remembering(definition)
     elif definition.message_id is not None:
         yield "a Natural consumer remembers nothing: leave message_id out, or choose another mode"
+    yield from _problems_of_opening(definition)
     yield from _problems_of_handling(definition)
 
 
@@ -112,15 +129,26 @@ def _problems_of_remembering(definition: Definition) -> Iterator[str]:
         yield "PROCESSED_MESSAGES_TABLE is not set: name the table of processed messages, or pass store="
 
 
+def _problems_of_opening(definition: Definition) -> Iterator[str]:
+    for opener in definition.envelope:
+        if opener in OPENER_FACTORIES:
+            name = getattr(opener, "__name__", "")
+            yield f"envelope is {name} itself: {name} is to be called, such as envelopes.{name}()"
+        elif not _is_function(opener):
+            yield f"envelope holds {opener!r}: give envelopes.sns() and the like, or a function of the text inside"
+    if definition.parse is not None and not _is_function(definition.parse):
+        yield f"parse is {definition.parse!r}: give a function of the body, one that is not async, or a Pydantic model"
+
+
 def _problems_of_handling(definition: Definition) -> Iterator[str]:
     for error in definition.reject_on:
         if not (isinstance(error, type) and issubclass(error, BaseException)):
             yield f"reject_on holds {error!r}: give exception classes"
-    if definition.parse is not None and (
-        not callable(definition.parse) or inspect.iscoroutinefunction(definition.parse)
-    ):
-        yield f"parse is {definition.parse!r}: give a function of the body, one that is not async"
     if definition.on_outcome is not None and not callable(definition.on_outcome):
         yield f"on_outcome is {definition.on_outcome!r}: give a function of the report"
     if not isinstance(definition.concurrency, int) or not 1 <= definition.concurrency <= MOST_CONCURRENT:
         yield f"concurrency is {definition.concurrency!r}: give a whole number from 1 to {MOST_CONCURRENT}"
+
+
+def _is_function(value: object) -> bool:
+    return callable(value) and not inspect.iscoroutinefunction(value)

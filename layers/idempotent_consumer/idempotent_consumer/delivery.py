@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from idempotent_consumer.message import Message, SqsRecord
+from idempotent_consumer.message import Message
 from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement
+from idempotent_consumer.record import SqsRecord
 from idempotent_consumer.store import UNMARKED, Mark
 
 

@@ -8,6 +8,7 @@ Every error of the package, in one tree; what botocore and PynamoDB raise never 
     ├── NotAnSQSEventError        the whole event came from somewhere else: nothing was handled
     ├── UnreportableRecordError   a delivery failed that has no SQS message id to report: the whole batch comes back
     ├── BatchFailedError          every delivery failed, and the consumer was asked to raise then
+    ├── EmptyEnvelope             the envelope carries no message: the delivery is PROCESSED without the handler
     ├── PermanentError            this message can never succeed: the delivery is REJECTED
     │   ├── Reject                  said so by a handler
     │   ├── UnreadableMessageError  the body is not what it has to be
@@ -69,6 +70,14 @@ class BatchFailedError(IdempotentConsumerError):
         self.reports = tuple(reports)
         reasons = ", ".join(f"{report.sqs_message_id}: {report.outcome} ({report.reason})" for report in self.reports)
         super().__init__(f"all {len(self.reports)} deliveries failed: {reasons}")
+
+
+class EmptyEnvelope(IdempotentConsumerError):  # noqa: N818 - a finding, not a failure
+    """
+    Say that an envelope carries no message, such as the event by which S3 tests a new notification.
+
+    Raised by whatever opens envelopes. There is nothing to do, so the delivery is acknowledged; nothing is stored.
+    """
 
 
 class PermanentError(IdempotentConsumerError):

@@ -1,120 +1,45 @@
 """
-How a message is known again: the strategies that find its id, and the key made of it.
+What can be a message's id, how it is written, and the key made of it; `strategies.py` finds it.
 
-An id that is not certainly the producer's never becomes a key: a wrong key would drop work without a trace.
+An id that is not certainly the producer's never becomes a key: a wrong key would drop work without a trace. The rules
+are explained in docs/identity.md.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
-from jmespath.exceptions import JMESPathError
-
-from idempotent_consumer.errors import ConfigurationError, MissingMessageIdError, UnusableMessageIdError
-from idempotent_consumer.fingerprint import compiled
+from idempotent_consumer.digits import exact
+from idempotent_consumer.errors import MissingMessageIdError, UnusableMessageIdError
 from idempotent_consumer.message import Message
 
 MessageIdStrategy = Callable[[Message], Any]
-"""Finds the id of a message that has none yet: text, or a whole number, which stands for its digits."""
+"""Finds the id of a message that has none yet: a text, or another value that `message_id_of` knows to write as one."""
 
 LONGEST_KEY_BYTES = 2_048  # DynamoDB's limit for a partition key
 _HASHED = "sha256:"
 _CONSUMER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}")
+_MOST_DIGITS = 100  # before the point, or zeros after it: 1E+999999999 is a short Decimal and a long text
 
 
-# -- Strategies -----------------------------------------------------------------------------------
-
-
-def attribute(name: str) -> MessageIdStrategy:
+@dataclass(frozen=True, slots=True)
+class CompositeId:
     """
-    Take the id from a message attribute that the producer sets.
+    Hold an id that takes several values to tell one message from another.
 
-    Args:
-        name: the attribute's exact name, such as `message-id`.
-    """
-    if not name:
-        raise ConfigurationError("attribute() needs the name of a message attribute")
-
-    def find(message: Message) -> Any:
-        if name not in message.attributes:
-            raise MissingMessageIdError(f"there is no message attribute {name!r}")
-        return message.attributes[name]
-
-    return find
-
-
-def body_field(path: str) -> MessageIdStrategy:
-    """
-    Take the id from a field of the JSON body.
-
-    Args:
-        path: where the field is, as a JMESPath: `order_id`, `detail.payment.id`. See https://jmespath.org.
-    """
-    search = compiled(path).search
-
-    def find(message: Message) -> Any:
-        try:
-            value = search(message.json())
-        except JMESPathError as error:
-            raise UnusableMessageIdError(f"the body does not fit {path!r}: {error}") from error
-        if value is None:
-            raise MissingMessageIdError(f"the body has nothing at {path!r}")
-        return value
-
-    return find
-
-
-def sqs_message_id() -> MessageIdStrategy:
-    """
-    Take SQS's own `messageId`.
-
-    It knows again what SQS itself delivers twice, and nothing else: a producer that sends again gets a new one, and so
-    does a redrive from the dead-letter queue.
+    Attributes:
+        parts: the values, in a fixed order; each is written by the rules for a single one, or is composite itself.
     """
 
-    def find(message: Message) -> Any:
-        if not message.sqs_message_id:
-            raise MissingMessageIdError("the record has no messageId")
-        return message.sqs_message_id
-
-    return find
-
-
-def first_of(*strategies: MessageIdStrategy) -> MessageIdStrategy:
-    """
-    Take the id from the first strategy whose place is not empty.
-
-    A place that holds something unusable refuses the message: the next place might hold another message's id.
-
-    Args:
-        strategies: in order of trust.
-    """
-    if not strategies:
-        raise ConfigurationError("first_of() needs at least one strategy")
-
-    def find(message: Message) -> Any:
-        missing: list[str] = []
-        for strategy in strategies:
-            try:
-                value = strategy(message)
-            except MissingMessageIdError as error:
-                missing.append(str(error))
-                continue
-            if value is not None:
-                return value
-        raise MissingMessageIdError("; ".join(missing) or "no strategy found an id")
-
-    return find
-
-
-STRATEGY_FACTORIES: tuple[object, ...] = (attribute, body_field, sqs_message_id, first_of)
-"""What makes a strategy, and is none itself."""
-
-
-# -- Ids and keys ---------------------------------------------------------------------------------
+    parts: tuple[Any, ...]
 
 
 def message_id_of(message: Message, strategy: MessageIdStrategy) -> str:
@@ -126,25 +51,19 @@ def message_id_of(message: Message, strategy: MessageIdStrategy) -> str:
         strategy: where to look.
 
     Returns:
-        The id: text as it was sent, or the digits of a whole number.
+        The id as text. A text is taken as it was sent; a whole number stands for its digits, a `Decimal` for its
+        digits without trailing zeros, a UUID and a date for their usual form, a moment for its ISO form in UTC; a
+        composite id is the JSON array of its parts' texts, in which no two sets of parts look alike.
 
     Raises:
-        UnusableMessageIdError: nothing was found, or a blank text, a boolean, a float, a list, an object …
+        MissingMessageIdError: nothing was found.
+        UnusableMessageIdError: a blank text was, a boolean, a float, a list, an object …
     """
     value = strategy(message)
     if value is None:
         raise MissingMessageIdError("the id strategy found nothing")
-    if isinstance(value, int) and not isinstance(value, bool):
-        return int.__repr__(value)  # not what a subclass, such as an enumeration, makes of it
-    if not isinstance(value, str):
-        raise UnusableMessageIdError(f"the id is {_named(value)}: only text and whole numbers can be ids")
-    if not value.strip():
-        raise UnusableMessageIdError("the id is blank")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise UnusableMessageIdError(f"the id is no valid text: {error.reason}") from error
-    return str.__str__(value)
+    written = _written(value)
+    return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False, separators=(",", ":"))
 
 
 def key_of(consumer: str, message_id: str) -> str:
@@ -170,5 +89,65 @@ def consumer_name_problem(name: object) -> str | None:
     )
 
 
-def _named(value: object) -> str:
-    return f"{value!r:.60} ({type(value).__name__})"
+# -- Writing ids ----------------------------------------------------------------------------------
+
+
+def _written(value: Any) -> str | list[Any]:
+    for kind, write in _WRITERS:
+        if isinstance(value, kind):
+            return write(value)
+    raise _unusable(value)
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise UnusableMessageIdError("the id is blank")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise UnusableMessageIdError(f"the id is no valid text: {error.reason}") from error
+    return str.__str__(value)  # not what a subclass, such as an enumeration, makes of it
+
+
+def _digits(value: int) -> str:
+    try:
+        return int.__repr__(value)
+    except ValueError as error:  # the interpreter writes 4,300 digits and no more
+        raise UnusableMessageIdError(f"the id is a number that is too long: {error}") from error
+
+
+def _decimal(value: Decimal) -> str:
+    if not value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS:
+        raise _unusable(value)
+    return f"{exact(str(value)):f}" if value else "0"
+
+
+def _moment(value: datetime) -> str:
+    if value.utcoffset() is None:
+        raise UnusableMessageIdError(f"the id is {value.isoformat()} of no time zone, which is no certain moment")
+    return value.astimezone(UTC).isoformat()
+
+
+def _refused(value: object) -> str:
+    raise _unusable(value)
+
+
+def _unusable(value: object) -> UnusableMessageIdError:
+    advice = (
+        "several fields make an id as body_field('a', 'b')"
+        if isinstance(value, (list, tuple, dict))
+        else "only text, whole numbers and what stands for one text can be ids"
+    )
+    return UnusableMessageIdError(f"the id is {value!r:.60} ({type(value).__name__}): {advice}")
+
+
+_WRITERS: tuple[tuple[type, Callable[[Any], str | list[Any]]], ...] = (
+    (CompositeId, lambda composite: [_written(part) for part in composite.parts]),
+    (str, _text),
+    (bool, _refused),  # an int to Python
+    (int, _digits),
+    (Decimal, _decimal),
+    (UUID, str),
+    (datetime, _moment),  # a date to Python
+    (date, date.isoformat),
+)

@@ -2,56 +2,47 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.errors import ConfigurationError, UnreadableMessageError
+from idempotent_consumer.record import SqsRecord, message_attributes_of
 
 
 @dataclass(frozen=True, slots=True)
-class SqsRecord:
+class Envelope:
     """
-    Hold what SQS says about a delivery. Reading it cannot fail: whatever is null, missing or nonsense is absent.
+    Hold what an envelope said that was opened.
 
     Attributes:
-        sqs_message_id: SQS's own id of the message; empty if the record has none.
-        queue_arn: ARN of the queue that delivered; empty if the record has none.
-        receive_count: times that SQS has delivered the message, this one included; 1 if SQS does not say.
-        group_id: message group, if there is one. Only on a FIFO queue does it mean order.
-        sent_at: when SQS took the message, in UTC; None if SQS does not say.
+        kind: `sns`, `eventbridge`, `cloudevents`, `s3`, `base64`, `gzip`; the name of a function of one's own.
+        members: the envelope's members except the content, such as SNS's `TopicArn` and EventBridge's `detail-type`.
     """
 
-    sqs_message_id: str
-    queue_arn: str
-    receive_count: int
-    group_id: str | None
-    sent_at: datetime | None
+    kind: str
+    members: Mapping[str, Any] = field(hash=False, repr=False)
 
-    @classmethod
-    def of(cls, record: object) -> SqsRecord:
-        """Read one element of the `Records` of a Lambda event."""
-        members = _mapping(record)
-        attributes = _mapping(members.get("attributes"))
-        return cls(
-            sqs_message_id=_text(members.get("messageId")),
-            queue_arn=_text(members.get("eventSourceARN")),
-            receive_count=max(1, _whole_number(attributes.get("ApproximateReceiveCount")) or 1),
-            group_id=_text(attributes.get("MessageGroupId")) or None,
-            sent_at=_instant(_whole_number(attributes.get("SentTimestamp"))),
-        )
 
-    @property
-    def is_fifo(self) -> bool:
-        """Tell whether the queue keeps order: only the end of its name says so, not a group id."""
-        return self.queue_arn.endswith(".fifo")
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """
+    Hold what was in an envelope.
+
+    Attributes:
+        body: the text inside.
+        envelope: what the envelope said itself.
+        attributes: message attributes that travelled in it.
+    """
+
+    body: str = field(repr=False)
+    envelope: Envelope
+    attributes: Mapping[str, str | bytes] = field(default_factory=dict, hash=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +51,18 @@ class Message:
     Hold one message as its producer sent it, and what SQS says about this delivery of it.
 
     Attributes:
-        body: the text that the producer sent.
+        body: the text that the producer sent; without the envelopes that the consumer was told to open.
         attributes: the producer's message attributes by exact name: text, or bytes where their type is Binary.
             Numbers keep the text that was sent.
         payload: what the consumer's `parse` made of the body; None without `parse`.
+        envelopes: what the opened envelopes said, outermost first.
     """
 
     body: str = field(repr=False)  # a message that is printed, as in an error, must not carry its content into a log
     attributes: Mapping[str, str | bytes] = field(hash=False, repr=False)
     payload: Any = field(default=None, hash=False, repr=False)
-    _record: SqsRecord = field(default=SqsRecord("", "", 1, None, None), repr=False)
+    envelopes: tuple[Envelope, ...] = ()
+    _record: SqsRecord = field(default=SqsRecord(), repr=False)
     _id: str | None = None
     _key: str | None = None
     _deadline: Deadline | None = field(default=None, repr=False, compare=False)
@@ -114,6 +107,25 @@ class Message:
         """Return when SQS took the message, in UTC; None if SQS does not say."""
         return self._record.sent_at
 
+    @property
+    def deduplication_id(self) -> str | None:
+        """Return what a FIFO queue folds equal messages by for five minutes; None on other queues."""
+        return self._record.deduplication_id
+
+    @property
+    def trace_header(self) -> str | None:
+        """Return the X-Ray header of whoever sent the message, to be passed on with what follows from it."""
+        return self._record.trace_header
+
+    def opened(self, opened: Opened) -> Message:
+        """Return the message that was in an envelope; attributes in the envelope count before those outside."""
+        return replace(
+            self,
+            body=opened.body,
+            attributes=MappingProxyType({**self.attributes, **opened.attributes}),
+            envelopes=(*self.envelopes, opened.envelope),
+        )
+
     def identified(self, message_id: str, key: str) -> Message:
         """Return the message with its id and key."""
         return replace(self, _id=message_id, _key=key)
@@ -151,21 +163,26 @@ def read_message(record: object, deadline: Deadline) -> Message:
         The message, still without its id.
 
     Raises:
-        UnreadableMessageError: the record is no object, or its body no text.
+        UnreadableMessageError: the record is no object, or its body neither text nor JSON.
     """
     if not isinstance(record, Mapping):
         raise UnreadableMessageError(f"the record is {type(record).__name__}, not an object")
+    body = _body_of(record)
+    attributes = MappingProxyType(message_attributes_of(record))
+    return Message(body, attributes, _record=SqsRecord.of(record), _deadline=deadline)
+
+
+def _body_of(record: Mapping[str, Any]) -> str:
     body = record.get("body")
-    if not isinstance(body, str):
-        found = "missing" if body is None else f"{type(body).__name__}, not text"
-        raise UnreadableMessageError(f"the body is {found}")
-    return Message(
-        body, MappingProxyType(_message_attributes(record)), _record=SqsRecord.of(record), _deadline=deadline
-    )
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    if isinstance(body, str):
+        return body
+    if isinstance(body, (dict, list)):  # not what SQS delivers, but what people write in sample events
+        try:
+            return json.dumps(body)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UnreadableMessageError(f"the body is no JSON: {error}") from error
+    found = "missing" if body is None else f"{type(body).__name__}, not text"
+    raise UnreadableMessageError(f"the body is {found}")
 
 
 def _known(value: str | None) -> str:
@@ -174,43 +191,3 @@ def _known(value: str | None) -> str:
             "the message has no id here: an id strategy must not ask for the id, and a Natural consumer has none"
         )
     return value
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _message_attributes(record: Mapping[str, Any]) -> dict[str, str | bytes]:
-    found: dict[str, str | bytes] = {}
-    for name, attribute in _mapping(record.get("messageAttributes")).items():
-        if not isinstance(attribute, Mapping):
-            continue
-        text, binary = attribute.get("stringValue"), attribute.get("binaryValue")
-        if isinstance(text, str):  # also for Numbers, which some fixtures give a binaryValue as well
-            found[name] = text
-        elif isinstance(binary, str):
-            found[name] = _decoded(binary)
-    return found
-
-
-def _decoded(binary: str) -> str | bytes:
-    try:
-        return base64.b64decode(binary, validate=True)
-    except (binascii.Error, ValueError):
-        return binary  # not what SQS delivers, but better shown to the handler than lost
-
-
-def _whole_number(text: object) -> int | None:
-    try:
-        return int(str(text))
-    except ValueError:
-        return None
-
-
-def _instant(milliseconds: int | None) -> datetime | None:
-    if milliseconds is None:
-        return None
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, tz=UTC)
-    except (ValueError, OverflowError, OSError):
-        return None

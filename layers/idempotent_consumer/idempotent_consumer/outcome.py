@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from idempotent_consumer.message import Message, SqsRecord
+    from idempotent_consumer.message import Message
+from idempotent_consumer.record import SqsRecord
 
 _LONGEST_REASON = 500  # characters
 
@@ -20,7 +21,7 @@ class Outcome(StrEnum):
     """
 
     PROCESSED = "PROCESSED"
-    """The handler returned and its record is durable."""
+    """The handler returned and its record is durable; or the envelope carried no message: nothing was to do."""
     DUPLICATE = "DUPLICATE"
     """The message had been processed before, or by an equal delivery of this batch."""
     IN_FLIGHT = "IN_FLIGHT"

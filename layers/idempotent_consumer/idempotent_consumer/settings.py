@@ -48,6 +48,10 @@ PAUSE_CAP_MS = 1_000
 WINDOW = 25
 """Deliveries that are admitted together, at most: what one BatchExecuteStatement takes."""
 
+LARGEST_DECODED_BYTES = 10 * 1024 * 1024
+"""What a compressed or encoded body may hold, unless its consumer allows more: ten times the largest body of SQS. A
+megabyte of gzip can hold a gigabyte, and a function of 128 MB is killed with the whole batch long before."""
+
 DEFAULT_MAX_RECEIVE_COUNT = 5
 
 DEFAULT_RETENTION = timedelta(days=29)

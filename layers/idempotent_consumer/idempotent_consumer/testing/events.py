@@ -24,6 +24,7 @@ def sqs_record(
     attributes: Mapping[str, str | bytes] | None = None,
     receive_count: int = 1,
     group_id: str | None = None,
+    deduplication_id: str | None = None,
     queue_arn: str = QUEUE_ARN,
 ) -> dict[str, Any]:
     """
@@ -35,6 +36,7 @@ def sqs_record(
         attributes: message attributes by name.
         receive_count: times that SQS has delivered it.
         group_id: message group; the queue is FIFO if its ARN ends so.
+        deduplication_id: what a FIFO queue folds equal messages by.
         queue_arn: ARN of the queue.
     """
     text = body if isinstance(body, str) else json.dumps(body)
@@ -45,6 +47,8 @@ def sqs_record(
     }
     if group_id is not None:
         system_attributes["MessageGroupId"] = group_id
+    if deduplication_id is not None:
+        system_attributes["MessageDeduplicationId"] = deduplication_id
     return {
         "messageId": sqs_message_id or str(uuid.uuid4()),
         "receiptHandle": "receipt-handle",
