@@ -170,16 +170,22 @@ def _orders() -> Samples:
 
 
 def _payments() -> Samples:
-    def payment(number: int, second: int, amount_cents: int) -> Sample:
+    def payment(number: int, second: int, amount_cents: int, **more: str) -> Sample:
         body = {
             "payment_id": f"p-{number}",
             "order_id": f"o-{number}",
             "amount_cents": amount_cents,
             "currency": "EUR",
+            **more,
         }
         return Sample("payments", body, message_id=f"o-{number}/payment", second=second)
 
-    return Samples(first=payment(1001, 0, 1999), second=payment(1002, 1, 500), poison=payment(1666, 2, -1))
+    return Samples(
+        first=payment(1001, 0, 1999),
+        second=payment(1002, 1, 500),
+        poison=payment(1666, 2, -1),
+        more={"with-receipt": (payment(1003, 3, 1999, email="ada@example.com"),)},
+    )
 
 
 def _receipts() -> Samples:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 _CURRENCY = re.compile(r"[A-Z]{3}")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 class InvalidPayment(ValueError):
@@ -25,12 +26,13 @@ class GatewayUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """Hold what is to be charged for an order."""
+    """Hold what is to be charged for an order, and who gets the receipt, if anybody does."""
 
     payment_id: str
     order_id: str
     amount_cents: int
     currency: str
+    email: str | None = None
 
     @classmethod
     def from_json(cls, text: str) -> Payment:
@@ -38,7 +40,8 @@ class Payment:
         Read a payment.
 
         Args:
-            text: `{"payment_id": …, "order_id": …, "amount_cents": 1999, "currency": "EUR"}`.
+            text: `{"payment_id": …, "order_id": …, "amount_cents": 1999, "currency": "EUR", "email": …}`; the address
+                may be missing.
 
         Raises:
             InvalidPayment: naming the field that is wrong.
@@ -54,7 +57,24 @@ class Payment:
             raise InvalidPayment("amount_cents: a whole number from 1")
         if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
             raise InvalidPayment("currency: three capital letters")
-        return cls(_text(fields, "payment_id"), _text(fields, "order_id"), amount, currency)
+        email = fields.get("email")
+        if email is not None and not (isinstance(email, str) and _EMAIL.fullmatch(email)):
+            raise InvalidPayment("email: an address, or none")
+        return cls(_text(fields, "payment_id"), _text(fields, "order_id"), amount, currency, email)
+
+    @property
+    def receipt_id(self) -> str:
+        """Return the message id of the receipt: the same however often it is asked for."""
+        return f"receipt/{self.payment_id}"
+
+    def receipt(self) -> Mapping[str, Any]:
+        """Return what the receipt has to say, as `send_receipt` reads it."""
+        return {
+            "order_id": self.order_id,
+            "email": self.email,
+            "amount_cents": self.amount_cents,
+            "currency": self.currency,
+        }
 
 
 class Gateway(Protocol):
@@ -72,6 +92,6 @@ class Gateway(Protocol):
 
 def _text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
-    if not isinstance(value, str) or not value.strip():
-        raise InvalidPayment(f"{name}: a text that is not blank")
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise InvalidPayment(f"{name}: a text that is not blank, of printable characters")
     return value

@@ -135,7 +135,7 @@ def order(sku: str, quantity: int = 1) -> Outgoing:
     """Return an order that nobody has sent yet."""
     order_id = f"o-{uuid4().hex[:8]}"
     fields = {"order_id": order_id, "customer_id": "c-1", "lines": [{"sku": sku, "quantity": quantity}]}
-    return Outgoing(queue=Queue.ORDERS, business_id=order_id, body=json.dumps(fields))
+    return Outgoing(queue=Queue.ORDERS, business_id=order_id, body=json.dumps(fields), message_id=order_id)
 
 
 def receipt() -> Outgoing:
@@ -152,5 +152,6 @@ def step(shipment_id: str, name: str) -> Outgoing:
         queue=Queue.SHIPMENTS,
         business_id=f"{shipment_id} {name}",
         body=json.dumps(fields),
+        message_id=f"{shipment_id}/{name}",
         group_id=shipment_id,
     )

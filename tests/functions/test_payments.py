@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from payments import InvalidPayment, Payment
+from receipts import Receipt
 
 FIELDS: dict[str, Any] = {"payment_id": "p-1", "order_id": "o-1", "amount_cents": 1999, "currency": "EUR"}
 
@@ -18,11 +19,35 @@ def test_a_payment_is_read_as_it_was_sent() -> None:
     assert payment() == Payment("p-1", "o-1", 1999, "EUR")
 
 
+def test_a_payment_may_name_who_gets_the_receipt_or_nobody() -> None:
+    assert payment(email="ada@example.com").email == "ada@example.com"
+    assert payment(email=None) == payment()
+
+
+def test_a_receipt_says_what_was_paid_under_an_id_that_only_the_payment_decides() -> None:
+    paid = payment(email="ada@example.com")
+
+    assert paid.receipt_id == payment(order_id="o-2").receipt_id == "receipt/p-1"
+    assert paid.receipt() == {
+        "order_id": "o-1",
+        "email": "ada@example.com",
+        "amount_cents": 1999,
+        "currency": "EUR",
+    }
+
+
+def test_a_receipt_reads_as_the_function_that_sends_it_expects() -> None:
+    receipt = Receipt.from_json(json.dumps(payment(email="ada@example.com").receipt()))
+
+    assert receipt == Receipt("o-1", "ada@example.com", 1999, "EUR")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("payment_id", None),
         ("payment_id", ""),
+        ("payment_id", "p\u0007"),  # could be no part of a receipt's id
         ("order_id", 7),
         ("amount_cents", None),
         ("amount_cents", 0),
@@ -33,6 +58,9 @@ def test_a_payment_is_read_as_it_was_sent() -> None:
         ("currency", None),
         ("currency", "eur"),
         ("currency", "EURO"),
+        ("email", ""),
+        ("email", "nobody"),
+        ("email", 7),
     ],
 )
 def test_an_invalid_payment_is_refused_by_the_name_of_its_field(name: str, value: object) -> None:

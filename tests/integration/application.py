@@ -1,4 +1,4 @@
-"""The application on moto: its tables and topic as the template describes them, its functions freshly imported."""
+"""The application on moto: its tables, topic and queues as the template has them, its functions freshly imported."""
 
 import importlib
 import sys
@@ -22,7 +22,7 @@ _SESSION = boto3.Session(region_name=REGION, aws_access_key_id="test", aws_secre
 
 class Application:
     """
-    Deploy the template's tables and topic, and call its functions as Lambda does.
+    Deploy the template's tables, topic and queues, and call its functions as Lambda does.
 
     A function is imported at its first call, with the environment that the template gives it, and stays warm.
     """
@@ -83,6 +83,22 @@ class Application:
         for key in self.items("ProcessedMessagesTable"):
             self._dynamodb.delete_item(TableName="ProcessedMessagesTable", Key={"id": {"S": key}})
 
+    def messages_on(self, queue: str) -> list[dict[str, Any]]:
+        """Return what is on a queue, and take it from there."""
+        answer = self.client("sqs").receive_message(
+            QueueUrl=self._made[queue], MaxNumberOfMessages=10, MessageAttributeNames=["All"], VisibilityTimeout=600
+        )
+        messages: list[dict[str, Any]] = answer.get("Messages", [])
+        return messages
+
+    def delete_queue(self, queue: str) -> None:
+        """Let a queue be gone."""
+        self.client("sqs").delete_queue(QueueUrl=self._made[queue])
+
+    def restore_queue(self, queue: str) -> None:
+        """Make a queue anew, at its old address."""
+        self._made[queue] = self._make(queue, self._template.resources[queue])
+
     def arn_of(self, topic: str) -> str:
         """Return the ARN of a topic."""
         arn = self._made[topic]
@@ -97,6 +113,13 @@ class Application:
         if resource["Type"] == "AWS::SNS::Topic":
             arn: str = self.client("sns").create_topic(Name=name)["TopicArn"]
             return arn
+        if resource["Type"] == "AWS::SQS::Queue":
+            is_fifo = resource["Properties"].get("FifoQueue", False)
+            kind = {"Attributes": {"FifoQueue": "true"}} if is_fifo else {}
+            url: str = self.client("sqs").create_queue(QueueName=f"{name}.fifo" if is_fifo else name, **kind)[
+                "QueueUrl"
+            ]
+            return url
         return None
 
     def _resolve(self, value: object) -> str:

@@ -1,11 +1,13 @@
 """What `charge_payment` asks of the gateway, delivery by delivery."""
 
 import hashlib
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from idempotent_consumer.testing import sqs_event, sqs_record
 from tests.integration.application import Application
 from tools.payment_gateway import PaymentGateway
 
@@ -102,3 +104,93 @@ def test_without_a_gateway_the_sandbox_charges(application: Application, event_o
     assert application.environment_of("charge_payment")["GATEWAY_URL"] == ""
     assert application.invoke("charge_payment", event_of("payments-duplicates-in-batch")) == []
     assert [payment.payment_id for payment in function.gateway.charges.values()] == ["p-1001", "p-1002"]
+
+
+# -- The receipt ----------------------------------------------------------------------------------
+
+
+def receipts_asked_for(application: Application) -> list[tuple[str, dict[str, Any]]]:
+    """Return id and content of each request for a receipt that is on the queue."""
+    return [
+        (message["MessageAttributes"]["message-id"]["StringValue"], json.loads(message["Body"]))
+        for message in application.messages_on("ReceiptsQueue")
+    ]
+
+
+def received_record(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message from a queue in the form in which Lambda delivers it."""
+    attributes = {name: value["StringValue"] for name, value in message["MessageAttributes"].items()}
+    return sqs_record(message["Body"], sqs_message_id=message["MessageId"], attributes=attributes)
+
+
+RECEIPT = (
+    "receipt/p-1003",
+    {"order_id": "o-1003", "email": "ada@example.com", "amount_cents": 1999, "currency": "EUR"},
+)
+
+
+def test_a_charged_payment_that_names_an_address_asks_for_its_receipt_once(
+    paying: Application, event_of: EventOf
+) -> None:
+    event = event_of("payments-with-receipt")
+
+    assert paying.invoke("charge_payment", event) == []
+    assert paying.invoke("charge_payment", event) == []
+
+    assert receipts_asked_for(paying) == [RECEIPT]
+
+
+def test_a_payment_without_an_address_asks_for_no_receipt(paying: Application, event_of: EventOf) -> None:
+    paying.invoke("charge_payment", event_of("payments-single"))
+
+    assert receipts_asked_for(paying) == []
+
+
+def test_a_payment_that_was_not_charged_asks_for_no_receipt(application: Application, event_of: EventOf) -> None:
+    with PaymentGateway(declined={"p-1003"}) as gateway:
+        application.start("charge_payment", GATEWAY_URL=gateway.url)
+        application.invoke("charge_payment", event_of("payments-with-receipt"))
+
+    assert receipts_asked_for(application) == []
+
+
+def test_a_payment_whose_receipt_cannot_be_asked_for_comes_back_and_is_charged_once(
+    paying: Application, gateway: PaymentGateway, event_of: EventOf, outcomes: Outcomes
+) -> None:
+    event = event_of("payments-with-receipt")
+    paying.delete_queue("ReceiptsQueue")
+
+    assert paying.invoke("charge_payment", event) == [event["Records"][0]["messageId"]]
+    paying.restore_queue("ReceiptsQueue")
+    assert paying.invoke("charge_payment", event) == []
+
+    assert outcomes() == ["FAILED", "PROCESSED"]
+    assert (len(gateway.ledger.attempts("p-1003")), charged(gateway)) == (2, ["p-1003"])
+    assert receipts_asked_for(paying) == [RECEIPT]
+
+
+def test_after_a_crash_before_the_completion_the_receipt_is_asked_for_again_and_published_once(
+    paying: Application, gateway: PaymentGateway, event_of: EventOf, outcomes: Outcomes
+) -> None:
+    paying.invoke("charge_payment", event_of("payments-with-receipt"))
+    paying.forget_processed_messages()  # as if the completion had never been written, and the lease had ended
+    paying.invoke("charge_payment", event_of("payments-with-receipt"))
+
+    asked = paying.messages_on("ReceiptsQueue")
+    event = sqs_event(*(received_record(message) for message in asked))
+    outcomes()
+    assert paying.invoke("send_receipt", event) == []
+
+    assert charged(gateway) == ["p-1003"]
+    assert len(asked) == 2
+    assert sorted(outcomes()) == ["DUPLICATE", "PROCESSED"]
+
+
+def test_without_a_queue_for_them_there_are_no_receipts(
+    application: Application, gateway: PaymentGateway, event_of: EventOf
+) -> None:
+    application.start("charge_payment", GATEWAY_URL=gateway.url, RECEIPTS_QUEUE_URL="")
+
+    assert application.invoke("charge_payment", event_of("payments-with-receipt")) == []
+    assert charged(gateway) == ["p-1003"]
+    assert receipts_asked_for(application) == []

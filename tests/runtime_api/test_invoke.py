@@ -53,7 +53,7 @@ STOCK = "Stock: 100 each of sku-1, sku-2, as a sample."
     ("function", "event", "outcomes"),
     [
         ("place_order", "orders-poison-in-batch", {"o-1001": "PROCESSED", "o-1666": "REJECTED", "o-1002": "PROCESSED"}),
-        ("functions/charge_payment/", "payments-single", {"o-1001/payment": "PROCESSED"}),
+        ("functions/charge_payment/", "payments-with-receipt", {"o-1003/payment": "PROCESSED"}),
         ("send_receipt", "receipts-single", {"o-1001/receipt": "PROCESSED"}),
         ("track_shipment", "shipments-single", {"": "PROCESSED"}),
     ],
@@ -206,8 +206,8 @@ def test_aws_without_region_or_credentials_is_refused(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
 
-    said = refusal(
-        "charge_payment", str(EVENTS / "payments-single.json"), "--aws", "--env", "PROCESSED_MESSAGES_TABLE=p"
-    )
+    resources = ("--env", "PROCESSED_MESSAGES_TABLE=p", "--env", "RECEIPTS_QUEUE_URL=r")
+
+    said = refusal("charge_payment", str(EVENTS / "payments-single.json"), "--aws", *resources)
 
     assert missing in said

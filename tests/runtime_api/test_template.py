@@ -112,4 +112,5 @@ def test_the_settings_of_our_functions_need_no_deployment_to_be_known() -> None:
     for function in template.functions():
         for setting in function.environment.values():
             kind = template.resources[setting.logical_id]["Type"] if isinstance(setting, Reference) else type(setting)
-            assert kind in (str, "AWS::DynamoDB::Table", "AWS::SNS::Topic"), (function.logical_id, setting)
+            made = (str, "AWS::DynamoDB::Table", "AWS::SNS::Topic", "AWS::SQS::Queue")
+            assert kind in made, (function.logical_id, setting)

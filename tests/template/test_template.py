@@ -214,3 +214,20 @@ def test_each_role_has_on_the_table_of_processed_messages_what_its_mode_needs_an
         }
 
         assert granted == NEEDED[mode], source.name
+
+
+def test_each_role_may_send_to_the_queues_that_its_function_is_told_of_and_to_no_other(
+    template: Mapping[str, Any],
+) -> None:
+    told, granted = set(), set()
+    for name, function in functions_of(template).items():
+        role = template["Resources"][function["Role"]["Fn::GetAtt"][0]]["Properties"]
+        statements = [each for policy in role["Policies"] for each in policy["PolicyDocument"]["Statement"]]
+        variables = function.get("Environment", {}).get("Variables", {})
+        told |= {(name, value["Ref"]) for key, value in variables.items() if key.endswith("_QUEUE_URL")}
+        granted |= {
+            (name, *each["Resource"]["Fn::GetAtt"]) for each in statements if "sqs:SendMessage" in each["Action"]
+        }
+
+    assert {(name, queue, "Arn") for name, queue in told} == granted
+    assert told == {("ChargePaymentFunction", "ReceiptsQueue")}

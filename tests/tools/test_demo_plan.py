@@ -88,6 +88,18 @@ def test_some_payments_fail_at_first_but_none_too_often(plan: Plan) -> None:
     assert set(plan.unavailable_first.values()) <= {1, 2}
 
 
+def test_every_message_has_an_id_but_for_one_poison_payment(plan: Plan) -> None:
+    nameless = [message for message in plan.messages if message.message_id is None]
+
+    assert [(message.queue, message.poison) for message in nameless] == [(Queue.PAYMENTS, True)]
+
+
+def test_every_payment_asks_for_a_receipt(plan: Plan) -> None:
+    payments = [json.loads(message.body) for message in plan.messages if message.queue == Queue.PAYMENTS]
+
+    assert all(payment["email"] for payment in payments)
+
+
 def test_second_wave_repeats_receipts_of_the_first_only(plan: Plan) -> None:
     assert plan.second_wave
     assert set(plan.second_wave) <= set(plan.first_wave)

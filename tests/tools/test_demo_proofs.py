@@ -5,12 +5,13 @@ from tools.demo.proofs import (
     StoredOrder,
     left_over_messages,
     lost_messages,
-    not_exactly_once,
     not_sent,
     wrong_charges,
     wrong_dead_letters,
     wrong_histories,
     wrong_orders,
+    wrong_receipts,
+    wrong_receipts_of_payments,
     wrong_stock,
     wrongly_refused_orders,
 )
@@ -96,14 +97,28 @@ def test_payment_charged_twice_never_or_wrongly_offends() -> None:
 
 
 def test_receipts_published_once_have_no_offender() -> None:
-    assert not_exactly_once({"r-1", "r-2"}, ["r-2", "r-1"]) == []
+    assert wrong_receipts({"r-1", "r-2"}, ["r-2", "receipt/p-1", "r-1"]) == []
 
 
 def test_receipt_published_twice_never_or_unasked_offends() -> None:
-    assert not_exactly_once({"r-1", "r-2"}, ["r-2", "r-2", "r-9"]) == [
+    assert wrong_receipts({"r-1", "r-2"}, ["r-2", "r-2", "r-9"]) == [
         "r-1: missing",
         "r-9: nobody sent it",
         "r-2: 2 times",
+    ]
+
+
+def test_charged_payments_with_one_receipt_each_have_no_offender() -> None:
+    assert wrong_receipts_of_payments(["p-1", "p-2"], ["receipt/p-2", "r-1", "receipt/p-1", "r-1"]) == []
+
+
+def test_charged_payment_without_receipt_or_with_two_and_receipt_without_charge_offend() -> None:
+    published = ["receipt/p-2", "receipt/p-2", "receipt/p-declined"]
+
+    assert wrong_receipts_of_payments(["p-1", "p-2"], published) == [
+        "receipt/p-1: missing",
+        "receipt/p-declined: nobody sent it",
+        "receipt/p-2: 2 times",
     ]
 
 

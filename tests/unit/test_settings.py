@@ -8,7 +8,7 @@ import pytest
 
 from idempotent_consumer import settings as numbers
 from idempotent_consumer.errors import ConfigurationError
-from idempotent_consumer.settings import Settings
+from idempotent_consumer.settings import Settings, current_trace_header
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:
@@ -85,6 +85,14 @@ def test_settings_cannot_be_changed() -> None:
         settings.max_receive_count = 1
 
 
+@pytest.mark.parametrize(
+    ("environment", "header"),
+    [({"_X_AMZN_TRACE_ID": "Root=1-a;Sampled=1"}, "Root=1-a;Sampled=1"), ({"_X_AMZN_TRACE_ID": " "}, None), ({}, None)],
+)
+def test_the_trace_is_that_of_the_invocation_if_there_is_one(environment: dict[str, str], header: str | None) -> None:
+    assert current_trace_header(environment) == header
+
+
 # -- Numbers --------------------------------------------------------------------------------------
 
 TRY_MS = 1_000 * (numbers.CONNECT_TIMEOUT_S + numbers.READ_TIMEOUT_S)
@@ -104,6 +112,14 @@ def test_one_try_ends_long_before_botocore_would_end_it() -> None:
 
 def test_pauses_grow_and_stay_small_beside_the_budget() -> None:
     assert 0 < numbers.PAUSE_BASE_MS < numbers.PAUSE_CAP_MS <= numbers.STORE_BUDGET_MS / 10
+
+
+def test_the_pauses_between_the_tries_of_sending_outlast_a_second_and_fit_into_the_budget() -> None:
+    bounds = [
+        min(numbers.PAUSE_BASE_MS * 2**number, numbers.PAUSE_CAP_MS) for number in range(numbers.MOST_SENDING_TRIES - 1)
+    ]
+
+    assert 1_000 < sum(bounds) / 2 < numbers.STORE_BUDGET_MS / 2
 
 
 def test_a_share_of_the_time_left_leaves_the_neighbours_more_than_half() -> None:

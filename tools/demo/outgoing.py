@@ -15,7 +15,7 @@ class Outgoing:
 
     Attributes:
         business_id: what makes two messages the same to the business.
-        message_id: the message attribute `message-id`, where the consumer takes its id from that.
+        message_id: the id that the producer gives it; None if the producer is one that gives none.
         group_id: the FIFO group.
         poison: whether it can never succeed, so that it belongs into the dead-letter queue.
     """

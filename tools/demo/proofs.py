@@ -10,6 +10,9 @@ from tools.demo.outgoing import Order, Outgoing
 from tools.demo.queues import Queue
 from tools.demo.sending import Sent
 
+OF_A_PAYMENT = "receipt/"
+"""How the id of a receipt begins that `charge_payment` has asked for; the payment's own id follows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -85,6 +88,17 @@ def wrong_charges(expected: Mapping[str, int], charges: Iterable[tuple[str, int]
         if payment_id in expected and amount != expected[payment_id]
     ]
     return not_exactly_once(expected, [payment_id for payment_id, _ in charges]) + amounts
+
+
+def wrong_receipts(expected: Collection[str], published: Iterable[str]) -> list[str]:
+    """Return each receipt that was asked for by its message id and not published exactly once; payments' left out."""
+    return not_exactly_once(expected, [each for each in published if not each.startswith(OF_A_PAYMENT)])
+
+
+def wrong_receipts_of_payments(charged: Iterable[str], published: Iterable[str]) -> list[str]:
+    """Return the receipt of each charged payment that was not published exactly once, and those of other payments."""
+    expected = {f"{OF_A_PAYMENT}{payment_id}" for payment_id in charged}
+    return not_exactly_once(expected, [each for each in published if each.startswith(OF_A_PAYMENT)])
 
 
 def not_exactly_once(expected: Collection[str], seen: Iterable[str]) -> list[str]:

@@ -27,6 +27,7 @@ COLUMNS = (
 )
 NOTES = (
     "retried: deliveries of an SQS message after its first one.",
+    "receipts: those that charge_payment asks for come on top of those sent here.",
     "receipts are lazy: two deliveries at the same moment may both run, so theirs were sent again after the first.",
     "shipments are natural: nothing is remembered, each delivery is handled, a step that is not newer changes nothing.",
 )

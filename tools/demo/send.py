@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import Annotated
+from uuid import uuid4
 
 import boto3
 import typer
@@ -22,7 +23,7 @@ def main(
     queue: Annotated[Queue, typer.Argument(help="Which queue.")],
     body: Annotated[str, typer.Argument(help="The message's body, JSON.")],
     message_id: Annotated[
-        str | None, typer.Option("--message-id", "-m", help="The message attribute `message-id`.")
+        str | None, typer.Option("--message-id", "-m", help="The message's id; a new one by default.")
     ] = None,
     group_id: Annotated[
         str | None, typer.Option("--group-id", "-g", help="The FIFO group; shipments need one.")
@@ -31,7 +32,8 @@ def main(
     """Send one message, and print how SQS calls it."""
     if (url := os.environ.get(queue_url_variable(queue))) is None:
         raise typer.BadParameter(f"{queue_url_variable(queue)} is not set: read the demo's environment file first")
-    message = Outgoing(queue=queue, business_id="", body=body, message_id=message_id, group_id=group_id)
+    message_id = message_id or uuid4().hex
+    message = Outgoing(queue=queue, business_id=message_id, body=body, message_id=message_id, group_id=group_id)
     for sent in send_to(boto3.client("sqs"), url, [message]):
         typer.echo(sent.sqs_message_id)
 

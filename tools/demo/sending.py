@@ -1,25 +1,18 @@
-"""Send the planned messages, in batches of ten, and remember how SQS calls each."""
+"""Send the planned messages with the layer's producer, and remember how SQS calls each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from idempotent_consumer.producer import OutgoingMessage, Producer
 from tools.demo.outgoing import Outgoing
 from tools.demo.queues import Channel, Queue
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
-    from mypy_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
-
-BATCH = 10
-"""The most that SQS takes in one request."""
-
-
-class SendingFailedError(Exception):
-    """SQS refused messages that the demo cannot do without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,44 +28,38 @@ def send(sqs: SQSClient, channels: Mapping[Queue, Channel], messages: Iterable[O
     Send messages to their queues; those of one queue in the given order.
 
     Raises:
-        SendingFailedError: SQS refused some.
+        NotSentError: SQS did not take some that the demo cannot do without.
     """
     by_queue: dict[Queue, list[Outgoing]] = {}
     for message in messages:
         by_queue.setdefault(message.queue, []).append(message)
-    return [
-        sent
-        for queue, queued in by_queue.items()
-        for batch in _batches(queued)
-        for sent in send_to(sqs, channels[queue].url, batch)
-    ]
+    return [sent for queue, queued in by_queue.items() for sent in send_to(sqs, channels[queue].url, queued)]
 
 
-def send_to(sqs: SQSClient, url: str, batch: Sequence[Outgoing]) -> Iterator[Sent]:
+def send_to(sqs: SQSClient, url: str, messages: Sequence[Outgoing]) -> list[Sent]:
     """
-    Send up to ten messages to one queue.
+    Send messages to one queue, in the given order but for those without an id, which come last.
 
     Raises:
-        SendingFailedError: SQS refused some.
+        NotSentError: SQS did not take some.
     """
-    answer = sqs.send_message_batch(QueueUrl=url, Entries=[_entry(at, each) for at, each in enumerate(batch)])
-    if refused := answer.get("Failed"):
-        raise SendingFailedError(f"{url}: {refused}")
-    ids = {entry["Id"]: entry["MessageId"] for entry in answer["Successful"]}
-    yield from (Sent(message, ids[str(at)]) for at, message in enumerate(batch))
+    known = [(message, _with_id(message, message.message_id)) for message in messages if message.message_id is not None]
+    report = Producer(url, client=sqs).send_all(outgoing for _, outgoing in known)
+    report.raise_for_unsent()
+    sent = [Sent(message, each.sqs_message_id) for (message, _), each in zip(known, report.sent, strict=True)]
+    return sent + [_sent_by_a_stranger(sqs, url, message) for message in messages if message.message_id is None]
 
 
-def _entry(at: int, message: Outgoing) -> SendMessageBatchRequestEntryTypeDef:
-    entry: SendMessageBatchRequestEntryTypeDef = {"Id": str(at), "MessageBody": message.body}
-    if message.message_id is not None:
-        entry["MessageAttributes"] = {"message-id": {"DataType": "String", "StringValue": message.message_id}}
-    if message.group_id is not None:
-        entry["MessageGroupId"] = message.group_id
+def _with_id(message: Outgoing, message_id: str) -> OutgoingMessage:
+    return OutgoingMessage(
+        message_id=message_id,
+        body=message.body,
+        group_id=message.group_id,
         # SQS must not fold the duplicates; that is our part.
-        entry["MessageDeduplicationId"] = uuid4().hex
-    return entry
+        deduplication_id=uuid4().hex if message.group_id is not None else None,
+    )
 
 
-def _batches(messages: Sequence[Outgoing]) -> Iterator[Sequence[Outgoing]]:
-    for start in range(0, len(messages), BATCH):
-        yield messages[start : start + BATCH]
+def _sent_by_a_stranger(sqs: SQSClient, url: str, message: Outgoing) -> Sent:
+    """Send as somebody does who gives no ids; the layer's producer would not."""
+    return Sent(message, sqs.send_message(QueueUrl=url, MessageBody=message.body)["MessageId"])

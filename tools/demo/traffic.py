@@ -30,11 +30,18 @@ class Orders:
 def make_orders(random: Random, count: int) -> Orders:
     """Make orders, among them some for an SKU that is scarce and some for one that arrives late."""
     poison = [
-        Outgoing(queue=Queue.ORDERS, business_id="(broken JSON)", body='{"order_id": "o-broken", ', poison=True),
+        Outgoing(
+            queue=Queue.ORDERS,
+            business_id="(broken JSON)",
+            body='{"order_id": "o-broken", ',
+            message_id="o-broken",
+            poison=True,
+        ),
         Outgoing(
             queue=Queue.ORDERS,
             business_id="o-empty",
             body=json.dumps({"order_id": "o-empty", "customer_id": "c-1", "lines": []}),
+            message_id="o-empty",
             poison=True,
         ),
     ]
@@ -51,6 +58,7 @@ def make_orders(random: Random, count: int) -> Orders:
                     "lines": [{"sku": sku, "quantity": quantity} for sku, quantity in order.quantities.items()],
                 }
             ),
+            message_id=order.order_id,
         )
         for order in orders
     ]
@@ -107,7 +115,8 @@ def make_payments(random: Random, count: int) -> Payments:
 
 def _payment(payment_id: str, amount_cents: int) -> str:
     fields: dict[str, Any] = {"payment_id": payment_id, "order_id": payment_id.replace("p-", "o-")}
-    return json.dumps({**fields, "amount_cents": amount_cents, "currency": CURRENCY})
+    email = f"customer-of-{payment_id}@example.com"  # asks for a receipt
+    return json.dumps({**fields, "amount_cents": amount_cents, "currency": CURRENCY, "email": email})
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +186,7 @@ def _step(shipment_id: str, step: str, *, poison: bool = False) -> Outgoing:
         queue=Queue.SHIPMENTS,
         business_id=f"{shipment_id} {step}",
         body=json.dumps({"shipment_id": shipment_id, "step": step, "at": "2026-01-31T12:00:00+00:00"}),
+        message_id=f"{shipment_id}/{step}",
         group_id=shipment_id,
         poison=poison,
     )

@@ -66,6 +66,8 @@ class MotoAws:
                         return self._make_table(logical_id, resource["Properties"])
                     case "AWS::SNS::Topic":
                         return self._make_topic(logical_id)
+                    case "AWS::SQS::Queue":
+                        return self._make_queue(logical_id)
         raise RefusalError(f"{name} is {setting}, which is not made here: add --env {name}=VALUE.")
 
     def _make_table(self, name: str, properties: Mapping[str, Any]) -> str:
@@ -75,6 +77,9 @@ class MotoAws:
 
     def _make_topic(self, name: str) -> str:
         return self._session.client("sns", endpoint_url=self._url).create_topic(Name=name)["TopicArn"]
+
+    def _make_queue(self, name: str) -> str:
+        return self._session.client("sqs", endpoint_url=self._url).create_queue(QueueName=name)["QueueUrl"]
 
 
 @contextmanager

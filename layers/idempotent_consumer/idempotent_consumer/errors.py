@@ -18,6 +18,9 @@ Every error of the package, in one tree; what botocore and PynamoDB raise never 
     ├── StoreError                the store did not do it: the delivery is FAILED, or UNRECORDED after the handler
     │   ├── StoreUnavailableError   no answer, throttled or in conflict for as long as there was time
     │   └── StoreRefusedError       answered, and will answer the same again: permissions, table name, an invalid write
+    ├── SendingError              a message was not sent
+    │   ├── UnsendableMessageError  as it is, SQS would refuse it or change it: nothing was sent
+    │   └── NotSentError            SQS refused it, or gave no answer: sending it again under the same id is safe
     ├── ConditionFailed           a condition that the handler put on one of its own writes did not hold
     └── WorkError                 a unit of work was used in a way that cannot be committed
         ├── WritesNotAllowedError   the mode does not commit the handler's writes
@@ -33,6 +36,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from idempotent_consumer.outcome import DeliveryReport
+    from idempotent_consumer.producer import Unsent
+
+
+_MOST_NAMED = 10
 
 
 class IdempotentConsumerError(Exception):
@@ -123,6 +130,29 @@ class StoreUnavailableError(StoreError):
 
 class StoreRefusedError(StoreError):
     """Say that the store refused a request that it would refuse again."""
+
+
+class SendingError(IdempotentConsumerError):
+    """Stand for whatever kept a message from being sent."""
+
+
+class UnsendableMessageError(SendingError):
+    """Say what has to be changed about a message before SQS takes it."""
+
+
+class NotSentError(SendingError):
+    """
+    Carry the messages that SQS has not taken, or is not known to have.
+
+    Attributes:
+        unsent: one `Unsent` for each, with its reason.
+    """
+
+    def __init__(self, unsent: Sequence[Unsent]) -> None:
+        self.unsent = tuple(unsent)
+        named = ", ".join(f"{each.message_id!r:.80} ({each.code}: {each.reason})" for each in self.unsent[:_MOST_NAMED])
+        more = f" and {len(self.unsent) - _MOST_NAMED} more" if len(self.unsent) > _MOST_NAMED else ""
+        super().__init__(f"{len(self.unsent)} not sent: {named}{more}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,9 @@ PAUSE_CAP_MS = 1_000
 WINDOW = 25
 """Deliveries that are admitted together, at most: what one BatchExecuteStatement takes."""
 
+MOST_SENDING_TRIES = 8
+"""Tries of one request to SQS, within the budget above: what a throttle of a second needs, pauses included."""
+
 LARGEST_DECODED_BYTES = 10 * 1024 * 1024
 """What a compressed or encoded body may hold, unless its consumer allows more: ten times the largest body of SQS. A
 megabyte of gzip can hold a gigabyte, and a function of 128 MB is killed with the whole batch long before."""
@@ -101,6 +104,16 @@ class Settings:
         if problems:
             raise ConfigurationError(*problems)
         return settings
+
+
+def current_trace_header(environment: Mapping[str, str] | None = None) -> str | None:
+    """
+    Return the X-Ray header of the invocation under way, which Lambda renews in the environment; None outside of one.
+
+    Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+    """
+    environment = os.environ if environment is None else environment
+    return environment.get("_X_AMZN_TRACE_ID", "").strip() or None
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> tuple[Settings, list[str]]:
