@@ -13,7 +13,7 @@ SAM = PATH="$$($(PYTHON) -c 'import os, sys; print(os.path.dirname(os.path.realp
 CODE := layers functions tools tests
 
 .DEFAULT_GOAL := help
-.PHONY: help environments setup test check format lint types imports template build deploy demo invoke events pins clean
+.PHONY: help environments setup test fuzz check format lint types imports template build deploy demo invoke events pins clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ setup: .venvs/dev/.ready ## make the development environment (PYTHON=python3.13 
 # -- proving ------------------------------------------------------------------------------------------------------------
 test: environments ## run every test, those on the local AWS included (ARGS="tests/unit -k id" for some)
 	$(BIN)/python -m pytest $(ARGS)
+
+fuzz: .venvs/dev/.ready ## deliver 200,000 generated records to consumers of every kind (ARGS="--records 500000 --seed 7")
+	$(BIN)/python -m tools.fuzz $(ARGS)
 
 check: lint types imports template ## everything else that can say no
 

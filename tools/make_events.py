@@ -19,6 +19,8 @@ from typing import Annotated, Any
 
 import typer
 
+from tools.odd_events import odd_events
+
 app = typer.Typer()
 EVENTS = Path(__file__).resolve().parent.parent / "events"
 
@@ -144,7 +146,7 @@ def text_of(event: Mapping[str, Any]) -> str:
 def main(directory: Annotated[Path, typer.Option(help="Where the events go.")] = EVENTS) -> None:
     """Write every sample event anew."""
     directory.mkdir(parents=True, exist_ok=True)
-    events = sample_events()
+    events = sample_events() | odd_events()
     for name, event in events.items():
         (directory / name).write_text(text_of(event), encoding="utf-8")
     typer.echo(f"{len(events)} events in {directory}")

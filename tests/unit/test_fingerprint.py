@@ -247,3 +247,11 @@ def test_a_number_of_any_size_is_the_same_however_it_is_written(one: str, other:
 
 def test_every_digit_of_a_long_number_counts() -> None:
     assert fingerprint(f"[0.{5_000 * '1'}1]") != fingerprint(f"[0.{5_000 * '1'}2]")
+
+
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "-1E+99999999999999999999", "1e-99999999999999999999"])
+def test_a_number_that_no_software_could_hold_is_content_all_the_same(number: str) -> None:
+    specification = FingerprintSpecification(["@"])
+
+    assert specification.of(message(f"[{number}]")) == specification.of(message(f"[ {number.lower()} ]"))
+    assert specification.of(message(f"[{number}]")) != specification.of(message(f"[{number}9]"))

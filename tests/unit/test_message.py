@@ -83,6 +83,11 @@ def test_a_record_without_body_says_so() -> None:
         read({"messageId": "s-1"})
 
 
+def test_a_record_in_the_form_of_receive_message_is_told_so() -> None:
+    with pytest.raises(UnreadableMessageError, match="ReceiveMessage"):
+        read({"messageId": "s-1", "Body": "text"})
+
+
 @pytest.mark.parametrize("record", [None, [], "text", 42, b"", ["body", "text"]])
 def test_a_record_that_is_no_object_cannot_be_read(record: object) -> None:
     with pytest.raises(UnreadableMessageError, match=type(record).__name__):

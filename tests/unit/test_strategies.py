@@ -82,8 +82,15 @@ def test_a_body_that_is_not_json_has_no_field(body: str) -> None:
 
 
 def test_a_path_that_a_body_does_not_fit_makes_the_message_unusable() -> None:
-    with pytest.raises(UnusableMessageIdError):
+    with pytest.raises(UnusableMessageIdError, match=re.escape("does not fit 'length(id)': length() got number")):
         found(body_field("length(id)"), {"id": 42})
+
+
+def test_a_value_that_a_path_does_not_fit_is_not_quoted() -> None:
+    with pytest.raises(UnusableMessageIdError) as refusal:
+        found(body_field("sum(@)"), ["s3cr3t"])
+
+    assert "s3cr3t" not in str(refusal.value)
 
 
 def test_a_near_miss_of_an_attributes_name_is_shown() -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import InvalidOperation
 from typing import Any
 
 import jmespath
@@ -108,7 +109,12 @@ _Number.__name__ = "float"  # JMESPath's functions go by the name of a number's 
 
 def _number(text: str) -> int | _Number:
     """Read 42.0 and 4.2e1 as 42; what is longer or has a fraction keeps its digits, and is never written out."""
-    value = exact(text)
+    try:
+        value = exact(text)
+    except InvalidOperation:  # an exponent of twenty digits, which no Decimal takes: it is compared as it is written
+        number = _Number(text)
+        number.digits = text.lower()
+        return number
     if value.adjusted() < _LONGEST_WRITTEN and value == value.to_integral_value():
         return int(value)
     number = _Number(text)

@@ -133,12 +133,14 @@ def _refused(value: object) -> str:
 
 
 def _unusable(value: object) -> UnusableMessageIdError:
-    advice = (
-        "several fields make an id as body_field('a', 'b')"
-        if isinstance(value, (list, tuple, dict))
-        else "only text, whole numbers and what stands for one text can be ids"
+    kind = type(value).__name__
+    if isinstance(value, (list, tuple, dict)):
+        return UnusableMessageIdError(f"the id is {kind}: several fields make an id as body_field('a', 'b')")
+    # Other values may be secrets, and this goes into logs; a number or a boolean says what went wrong.
+    shown = f"{value!r:.60} ({kind})" if isinstance(value, (bool, float, Decimal)) else kind
+    return UnusableMessageIdError(
+        f"the id is {shown}: only text, whole numbers and what stands for one text can be ids"
     )
-    return UnusableMessageIdError(f"the id is {value!r:.60} ({type(value).__name__}): {advice}")
 
 
 _WRITERS: tuple[tuple[type, Callable[[Any], str | list[Any]]], ...] = (

@@ -182,6 +182,8 @@ def _body_of(record: Mapping[str, Any]) -> str:
         except (TypeError, ValueError, RecursionError) as error:
             raise UnreadableMessageError(f"the body is no JSON: {error}") from error
     found = "missing" if body is None else f"{type(body).__name__}, not text"
+    if "Body" in record:
+        found += ", and Body is there: that is the form in which ReceiveMessage answers, not Lambda's"
     raise UnreadableMessageError(f"the body is {found}")
 
 

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jmespath.exceptions import JMESPathError
+from jmespath.exceptions import JMESPathError, JMESPathTypeError
 
 from idempotent_consumer.canonical import Content, NotJSONError, compiled, write_json, write_text
 from idempotent_consumer.errors import (
@@ -330,7 +330,10 @@ def _quoted(paths: Iterable[str]) -> list[str]:
 
 
 def _misfit(paths: Iterable[str], error: JMESPathError) -> UnusableMessageIdError:
-    return UnusableMessageIdError(f"the body does not fit {' and '.join(_quoted(paths))}: {error}")
+    what = str(error)
+    if isinstance(error, JMESPathTypeError):  # its own text quotes the body
+        what = f"{error.function_name}() got {error.actual_type}"
+    return UnusableMessageIdError(f"the body does not fit {' and '.join(_quoted(paths))}: {what}")
 
 
 def _sha256(text: str) -> str:
