@@ -138,11 +138,11 @@ def hint_for(body: str) -> str | None:
     if pointer := pointer_in(body):
         bucket, key = (f"{part!r:.{_LONGEST_SHOWN}}" for part in pointer)
         return (
-            f"it is a pointer to a large message: the content is in S3, in bucket {bucket} under key {key}, and an "
-            "envelope function of your own has to fetch it"
+            "the body is a pointer to a large message: the content is in S3, "
+            f"in bucket {bucket} under key {key}, and an envelope function of your own has to fetch it"
         )
     if body.startswith(GZIP_IN_BASE64):
-        return "it looks like gzip in base64, which envelopes.gzip_base64() opens"
+        return "the body looks like gzip in base64, which envelopes.gzip_base64() opens"
     if not any(mark in body for mark in _MARKS):
         return None
     return _hint_for_members(Members.of(body)) or _hint_for_s3(body)
@@ -150,10 +150,10 @@ def hint_for(body: str) -> str | None:
 
 def _hint_for_members(members: Members | None) -> str | None:
     if is_confirmation(members):
-        return "it is SNS asking to confirm a subscription, or its end: someone has to, with its Token or SubscribeURL"
+        return "SNS asks to confirm a subscription, or its end: someone has to, with its Token or SubscribeURL"
     for shape in (SNS, EVENTBRIDGE, CLOUDEVENTS):
         if not shape.problem(members):
-            return f"it is {shape.name}, which envelopes.{shape.kind}() opens"
+            return f"the body is {shape.name}, which envelopes.{shape.kind}() opens"
     return None
 
 
@@ -163,8 +163,8 @@ def _hint_for_s3(body: str) -> str | None:
     except UnreadableMessageError:
         return None
     except EmptyEnvelope:
-        return "it is the event by which S3 tests a new notification, which envelopes.s3() acknowledges"
-    return "it is an S3 notification, which envelopes.s3() takes and parse=s3_objects reads"
+        return "the body is the event by which S3 tests a new notification, which envelopes.s3() acknowledges"
+    return "the body is an S3 notification, which envelopes.s3() takes and parse=s3_objects reads"
 
 
 def _envelope_of(shape: Shape, members: Members | None) -> Envelope | None:
