@@ -163,7 +163,7 @@ def test_whatever_numbers_a_body_holds_its_message_is_remembered(table: DynamoDB
 def test_a_lone_surrogate_in_an_id_rejects_its_own_record_and_the_log_is_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    orders = worker(name="surrogates")
+    orders = worker(name="surrogate-ids")
     lone = sqs_record('{"id": "\\ud83d"}', sqs_message_id="lone")
 
     assert orders.deliver(sqs_record({"id": "a"}), lone, sqs_record({"id": "b"})) == ["lone"]
