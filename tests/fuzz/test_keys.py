@@ -1,6 +1,7 @@
 """No two different identities share a key, and one identity has one key, however it is written."""
 
 from collections.abc import Hashable, Iterable
+from hashlib import sha256
 from typing import Any
 
 from hypothesis import assume, given
@@ -20,6 +21,13 @@ from tests.fuzz.values import FEW_TEXTS, TEXTS
 from tests.fuzz.wrapping import SPELLINGS, written
 
 NAMES = st.sampled_from(["a", "a:b", "a/b", "a.b", "a-b", "A", "orders", "orders:a", "sha256:a"])
+SEPARATED = st.text('a|#,:"\\[]', min_size=4, max_size=12)
+"""Texts of little but what software puts between parts."""
+LONG = ["x" * 3_000, "y" * 3_000]
+LOOKALIKES = st.sampled_from(
+    [*LONG, *(f"{start}{sha256(text.encode()).hexdigest()}" for text in LONG for start in ("", "sha256:"))]
+)
+"""Ids that are hashed for their length, and what somebody could send who knows how."""
 
 
 def assert_that_keys_are_identities(pairs: Iterable[tuple[Hashable, str | None]]) -> None:
@@ -105,6 +113,28 @@ def test_what_a_strategy_of_ones_own_returns_is_written_by_its_rule_or_refused(v
             consumer.consume(sqs_event(sqs_record(str(place))), FakeContext())
 
     assert [python_values.written(value) for value in values] == ids
+
+
+@fuzzing
+@given(SEPARATED)
+def test_two_parts_never_run_into_one_another(joined: str) -> None:
+    """Whatever stood between them: a text is taken apart at each of its characters."""
+    pairs = [(joined[:place], joined[place + 1 :]) for place in range(1, len(joined) - 1)]
+    batch = [sqs_record({"customer": customer, "order": order}) for customer, order in pairs]
+
+    keys = Bench(Setup("fields", fingerprint=None)).deliver(tuple(batch)).keys()
+
+    assert_that_keys_are_identities(zip(pairs, keys, strict=True))
+
+
+@fuzzing
+@given(st.lists(LOOKALIKES, min_size=2, max_size=12))
+def test_no_id_poses_as_the_hash_of_another(ids: list[str]) -> None:
+    batch = [sqs_record({"id": message_id}) for message_id in ids]
+
+    keys = Bench(Setup("field", fingerprint=None)).deliver(tuple(batch)).keys()
+
+    assert_that_keys_are_identities(zip(ids, keys, strict=True))
 
 
 @fuzzing
