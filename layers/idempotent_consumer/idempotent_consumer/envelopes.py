@@ -22,6 +22,7 @@ from idempotent_consumer.recognition import (
     SNS,
     Shape,
     hint_for,
+    hinted,
     is_confirmation,
 )
 from idempotent_consumer.s3_events import s3_objects
@@ -105,7 +106,7 @@ def s3() -> Opener:
         try:
             s3_objects(body)
         except UnreadableMessageError as error:
-            raise _refusal(str(error), hint_for(body)) from error
+            raise UnreadableMessageError(hinted(str(error), body)) from error
         return Opened(body, Envelope("s3", _NOTHING))
 
     return open_s3
@@ -119,13 +120,9 @@ def _opener(shape: Shape, open_members: Callable[[Members], Opened], *, optional
             return open_members(members)
         if optional and not (shape is SNS and is_confirmation(members)):
             return body
-        raise _refusal(f"the body is not {shape.name}: {problem}", hint_for(body) or advice)
+        raise UnreadableMessageError(hinted(f"the body is not {shape.name}: {problem}", body, advice))
 
     return open_envelope
-
-
-def _refusal(problem: str, hint: str | None) -> UnreadableMessageError:
-    return UnreadableMessageError(f"{problem}; {hint}" if hint else problem)
 
 
 def _attributes(found: object) -> Mapping[str, str | bytes]:
@@ -191,8 +188,9 @@ def _decoder(kind: str, decode: Callable[[str], bytes | bytearray], largest: int
             check_size(len(decoded), largest)
             return Opened(text_of(decoded), Envelope(kind, _NOTHING))
         except UnreadableMessageError as error:
-            hint = None if kind == "gzip" and body.startswith(GZIP_IN_BASE64) else hint_for(body)
-            raise _refusal(f"the body is not {kind}: {error}", hint) from error
+            problem = f"the body is not {kind}: {error}"
+            looks_right = kind == "gzip" and body.startswith(GZIP_IN_BASE64)
+            raise UnreadableMessageError(problem if looks_right else hinted(problem, body)) from error
 
     return open_encoded
 

@@ -148,6 +148,12 @@ def hint_for(body: str) -> str | None:
     return _hint_for_members(Members.of(body)) or _hint_for_s3(body)
 
 
+def hinted(problem: str, body: str, otherwise: str = "") -> str:
+    """Return the text of an error: what is wrong with a body, and what it looks like instead, or other advice."""
+    hint = hint_for(body) or otherwise
+    return f"{problem}; {hint}" if hint else problem
+
+
 def _hint_for_members(members: Members | None) -> str | None:
     if is_confirmation(members):
         return "SNS asks to confirm a subscription, or its end: someone has to, with its Token or SubscribeURL"

@@ -22,7 +22,7 @@ from idempotent_consumer.errors import (
 )
 from idempotent_consumer.identity import CompositeId, MessageIdStrategy
 from idempotent_consumer.message import Envelope, Message
-from idempotent_consumer.recognition import event_envelope, hint_for, pointer_in, sns_envelope
+from idempotent_consumer.recognition import event_envelope, hint_for, hinted, pointer_in, sns_envelope
 from idempotent_consumer.s3_events import s3_objects
 
 # -- What the producer wrote ----------------------------------------------------------------------
@@ -93,7 +93,7 @@ def content_hash(*paths: str) -> MessageIdStrategy:
             raise _misfit(paths, error) from error
         except NotJSONError as error:
             if paths:
-                raise UnreadableMessageError(_hinted(f"the body is not JSON: {error}", message)) from error
+                raise UnreadableMessageError(hinted(f"the body is not JSON: {error}", message.body)) from error
             return _sha256(write_text(_together(places, [_content(message.body)], message)))
         _together(places, [_content(value) for value in chosen], message)
         return _sha256(write_json(chosen))
@@ -312,7 +312,7 @@ def _json(message: Message) -> Any:
     try:
         return message.json()
     except UnreadableMessageError as error:
-        raise UnreadableMessageError(_hinted(str(error), message)) from error.__cause__
+        raise UnreadableMessageError(hinted(str(error), message.body)) from error.__cause__
 
 
 def _content(value: Any) -> Any:
@@ -341,9 +341,4 @@ def _sha256(text: str) -> str:
 
 
 def _missing(what: str, message: Message) -> MissingMessageIdError:
-    return MissingMessageIdError(_hinted(what, message))
-
-
-def _hinted(what: str, message: Message) -> str:
-    hint = hint_for(message.body)
-    return f"{what}; {hint}" if hint else what
+    return MissingMessageIdError(hinted(what, message.body))
