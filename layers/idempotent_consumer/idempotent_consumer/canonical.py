@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import InvalidOperation
 from typing import Any
 
@@ -25,40 +24,21 @@ class NotJSONError(ValueError):
     """Say that a body is to be compared as text: it is no JSON, or nested deeper than JSON is compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+def select(body: str, paths: Sequence[Any]) -> list[Any]:
     """
-    Hold the content of a JSON body, with every digit of its numbers.
+    Return what compiled JMESPaths find in a JSON body, None for what they do not; numbers keep every digit.
 
-    Attributes:
-        value: what `json.loads` gives, except that numbers with a fraction or a large exponent keep their digits.
+    Raises:
+        NotJSONError: the body is no JSON, or too deep.
+        JMESPathError: it does not fit a path, such as `length()` of a number.
     """
-
-    value: Any
-
-    @classmethod
-    def of(cls, body: str) -> Content:
-        """
-        Read a JSON body.
-
-        Raises:
-            NotJSONError: it is none, or too deep.
-        """
-        if _is_deep(body):
-            raise NotJSONError(f"nested deeper than {_DEEPEST} levels")
-        try:
-            return cls(json.loads(body, parse_float=_number))
-        except ValueError as error:
-            raise NotJSONError(str(error)) from error
-
-    def chosen(self, paths: Sequence[Any]) -> list[Any]:
-        """
-        Return what compiled JMESPaths find, None for what they do not.
-
-        Raises:
-            JMESPathError: the content does not fit a path, such as `length()` of a number.
-        """
-        return [path.search(self.value) for path in paths]
+    if _is_deep(body):
+        raise NotJSONError(f"nested deeper than {_DEEPEST} levels")
+    try:
+        content = json.loads(body, parse_float=_number)
+    except ValueError as error:
+        raise NotJSONError(str(error)) from error
+    return [path.search(content) for path in paths]
 
 
 def write_json(value: Any) -> str:
@@ -103,6 +83,11 @@ class _Number(float):
 
     digits: str
 
+    def __new__(cls, text: str, digits: str) -> _Number:
+        number = super().__new__(cls, text)
+        number.digits = digits
+        return number
+
 
 _Number.__name__ = "float"  # JMESPath's functions go by the name of a number's type, not by its class
 
@@ -112,14 +97,10 @@ def _number(text: str) -> int | _Number:
     try:
         value = exact(text)
     except InvalidOperation:  # an exponent of twenty digits, which no Decimal takes: it is compared as it is written
-        number = _Number(text)
-        number.digits = text.lower()
-        return number
+        return _Number(text, text.lower())
     if value.adjusted() < _LONGEST_WRITTEN and value == value.to_integral_value():
         return int(value)
-    number = _Number(text)
-    number.digits = str(value)
-    return number
+    return _Number(text, str(value))
 
 
 def _writable(value: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from jmespath.exceptions import JMESPathError
 
-from idempotent_consumer.canonical import Content, NotJSONError, compiled, write_json, write_text
+from idempotent_consumer.canonical import NotJSONError, compiled, select, write_json, write_text
 from idempotent_consumer.errors import ConfigurationError
 from idempotent_consumer.message import Message
 
@@ -40,7 +40,7 @@ class FingerprintSpecification:
 
     def _written(self, body: str) -> str:
         try:
-            return write_json(Content.of(body).chosen(self._paths))
+            return write_json(select(body, self._paths))
         except (NotJSONError, JMESPathError):
             return write_text(body)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from jmespath.exceptions import JMESPathError, JMESPathTypeError
 
-from idempotent_consumer.canonical import Content, NotJSONError, compiled, write_json, write_text
+from idempotent_consumer.canonical import NotJSONError, compiled, select, write_json, write_text
 from idempotent_consumer.errors import (
     ConfigurationError,
     MissingMessageIdError,
@@ -88,7 +88,7 @@ def content_hash(*paths: str) -> MessageIdStrategy:
         if pointer_in(message.body):
             raise UnusableMessageIdError(f"the content cannot be hashed: {hint_for(message.body)}")
         try:
-            chosen = Content.of(message.body).chosen(searches)
+            chosen = select(message.body, searches)
         except JMESPathError as error:
             raise _misfit(paths, error) from error
         except NotJSONError as error:
