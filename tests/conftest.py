@@ -16,7 +16,10 @@ from idempotent_consumer.testing import create_processed_messages_table
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-OFFLINE = ("unit", "contract", "promises", "functions", "template")
+OFFLINE = ("unit", "contract", "promises", "functions", "template", "operator")
+
+SETTINGS = ("PROCESSED_MESSAGES_TABLE", "DEAD_LETTER_QUEUE_URL", "QUEUE_URL", "_X_AMZN_TRACE_ID")
+"""What would have consumers talk to somebody's queues, or be traced."""
 
 
 def set_account(environment: pytest.MonkeyPatch) -> None:
@@ -24,7 +27,7 @@ def set_account(environment: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         environment.setenv(name, "test")
     environment.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_SESSION_TOKEN", "PROCESSED_MESSAGES_TABLE"):
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "AWS_SESSION_TOKEN", *SETTINGS):
         environment.delenv(name, raising=False)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from idempotent_consumer import DeliveryReport, IdempotentConsumer, Message, Outcome, Reject, UnitOfWork
 from idempotent_consumer.errors import NotAnSQSEventError, UnreportableRecordError
+from idempotent_consumer.metering import Usage
 from idempotent_consumer.telemetry import LOGGER_NAME, Observer
 from idempotent_consumer.testing import FakeClock, FakeContext, InMemoryStore
 from tests.fuzz.setups import Setup
@@ -129,10 +130,10 @@ class _Watch:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
 
-    def ended(self, reports: Sequence[DeliveryReport]) -> None:
+    def ended(self, reports: Sequence[DeliveryReport], usage: Usage) -> None:
         """See them."""
         self.reports = reports
-        self._log.ended(reports)
+        self._log.ended(reports, usage)
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """The application on moto: its tables, topic and queues as the template has them, its functions freshly imported."""
 
 import importlib
+import json
 import sys
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -90,6 +91,14 @@ class Application:
         )
         messages: list[dict[str, Any]] = answer.get("Messages", [])
         return messages
+
+    def dead_letters_on(self, queue: str) -> dict[str, str]:
+        """Return the reasons of a dead-letter queue's messages by their first SQS message ids, and take them out."""
+        found: dict[str, str] = {}
+        while messages := self.messages_on(queue):
+            letters = [json.loads(each["MessageAttributes"]["dead-letter"]["StringValue"]) for each in messages]
+            found |= {letter["sqs_message_id"]: letter["reason"] for letter in letters}
+        return found
 
     def delete_queue(self, queue: str) -> None:
         """Let a queue be gone."""

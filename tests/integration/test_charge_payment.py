@@ -64,7 +64,8 @@ def test_a_payment_of_less_than_nothing_is_rejected_and_its_neighbours_are_charg
 ) -> None:
     event = event_of("payments-poison-in-batch")
 
-    assert paying.invoke("charge_payment", event) == [event["Records"][1]["messageId"]]
+    assert paying.invoke("charge_payment", event) == []
+    assert paying.dead_letters_on("PaymentsDeadLetterQueue").keys() == {event["Records"][1]["messageId"]}
 
     assert sorted(outcomes()) == ["PROCESSED", "PROCESSED", "REJECTED"]
     assert sorted(charged(gateway)) == ["p-1001", "p-1002"]
@@ -86,15 +87,19 @@ def test_a_payment_whose_gateway_is_unavailable_comes_back_and_is_then_charged_o
     assert outcomes() == ["FAILED", "PROCESSED"]
 
 
-def test_a_declined_payment_is_rejected(application: Application, event_of: EventOf, outcomes: Outcomes) -> None:
+def test_a_declined_payment_is_dead_lettered_at_once(
+    application: Application, event_of: EventOf, outcomes: Outcomes
+) -> None:
     event = event_of("payments-single")
     with PaymentGateway(declined={"p-1001"}) as gateway:
         application.start("charge_payment", GATEWAY_URL=gateway.url)
 
-        assert application.invoke("charge_payment", event) == [event["Records"][0]["messageId"]]
+        assert application.invoke("charge_payment", event) == []
 
         assert charged(gateway) == []
     assert outcomes() == ["REJECTED"]
+    [reason] = application.dead_letters_on("PaymentsDeadLetterQueue").values()
+    assert reason == "PaymentDeclined: p-1001: the gateway answered 402"
     assert application.items("ProcessedMessagesTable") == {}
 
 

@@ -31,7 +31,14 @@ def test_all_settings_that_are_missing_are_named_at_once(
 def test_the_template_gives_a_function_what_it_asks_for_and_nothing_more(
     application: Application, function: str, required: list[str]
 ) -> None:
-    everyone = {"PROCESSED_MESSAGES_TABLE", "MAX_RECEIVE_COUNT"}
+    everyone = {
+        "PROCESSED_MESSAGES_TABLE",
+        "QUEUE_URL",
+        "DEAD_LETTER_QUEUE_URL",
+        "MAX_RECEIVE_COUNT",
+        "BACKOFF_BASE_SECONDS",
+        "BACKOFF_CAP_SECONDS",
+    }
 
     assert application.environment_of(function).keys() == everyone | set(required) | OPTIONAL.get(function, set())
     application.start(function)

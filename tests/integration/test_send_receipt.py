@@ -79,9 +79,10 @@ def test_a_receipt_for_nobody_is_rejected_and_its_neighbours_are_published(
 ) -> None:
     event = event_of("receipts-poison-in-batch")
 
-    assert application.invoke("send_receipt", event) == [event["Records"][1]["messageId"]]
+    assert application.invoke("send_receipt", event) == []
 
     assert sorted(outcomes()) == ["PROCESSED", "PROCESSED", "REJECTED"]
+    assert application.dead_letters_on("ReceiptsDeadLetterQueue").keys() == {event["Records"][1]["messageId"]}
     assert mailbox.ids() == ["o-1001/receipt", "o-1002/receipt"]
 
 

@@ -187,6 +187,7 @@ def test_a_handler_stays_what_it_was() -> None:
 def test_the_public_names_are_these() -> None:
     """A name more or less is a decision: say so in CHANGELOG.md, and document it."""
     assert idempotent_consumer.__all__ == [
+        "Backoff",
         "BatchResponse",
         "ConditionFailed",
         "ConfigurationError",
@@ -199,6 +200,7 @@ def test_the_public_names_are_these() -> None:
         "Natural",
         "Outcome",
         "Reject",
+        "RetryLater",
         "S3Object",
         "Settings",
         "Transactional",

@@ -6,6 +6,7 @@ import pytest
 
 from idempotent_consumer.delivery import Delivery, fold, lanes
 from idempotent_consumer.outcome import Outcome, Settlement
+from idempotent_consumer.record import SqsRecord
 from tests.unit.deliveries import FIFO_QUEUE, delivery, unreadable
 
 
@@ -140,15 +141,25 @@ def test_a_report_tells_what_became_of_the_delivery() -> None:
     one.is_handled, one.duration_ms = True, 12
     one.settle(Settlement(Outcome.FAILED, "no", error))
 
-    report = one.report("orders")
+    report = one.report("orders", 0)
 
     assert (report.consumer, report.outcome, report.acknowledged, report.handled) == ("orders", "FAILED", False, True)
     assert (report.reason, report.error, report.duration_ms) == ("no", error, 12)
     assert (report.sqs_message_id, report.record, report.message) == ("s-0", one.record, one.message)
 
 
+@pytest.mark.parametrize(
+    ("sent", "age_ms"),
+    [("1767225600000", 2_500), ("1767225602500", 0), ("1767225609999", 0), ("soon", None), (None, None)],
+)
+def test_a_report_tells_how_old_the_message_is(sent: str | None, age_ms: int | None) -> None:
+    record = SqsRecord.of({"messageId": "s-0", "attributes": {"SentTimestamp": sent}})
+
+    assert Delivery(0, record).report("orders", 1_767_225_602_500).age_ms == age_ms
+
+
 def test_what_was_never_settled_is_reported_as_failed() -> None:
-    report = unreadable(0).report("orders")
+    report = unreadable(0).report("orders", 0)
 
     assert (report.outcome, report.acknowledged, report.message) == (Outcome.FAILED, False, None)
 

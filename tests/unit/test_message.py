@@ -50,6 +50,7 @@ def test_a_record_as_lambda_passes_it_is_read_whole() -> None:
             receive_count=3,
             group_id="g-1",
             sent_at=datetime(2026, 1, 1, 0, 0, 0, 123_000, tzinfo=UTC),
+            receipt_handle="receipt-handle",
         ),
     )
 

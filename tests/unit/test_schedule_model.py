@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from idempotent_consumer.delivery import Delivery
 from idempotent_consumer.outcome import Outcome, Settlement
-from idempotent_consumer.schedule import Schedule
+from idempotent_consumer.schedule import MOST_GIVEN_UP, GivenUp, Schedule
 from tests.unit.deliveries import bare
 
 
@@ -22,6 +22,7 @@ class Plan:
     opened: Outcome | None  # settled before the schedule sees it
     admitted: Outcome | None  # settled by its mode
     handled: Outcome
+    copied: bool | None  # whether the copy succeeds, if it is to be dead-lettered unless it is acknowledged
 
     @property
     def reached(self) -> Outcome:
@@ -34,6 +35,7 @@ PLANS = st.builds(
     opened=st.sampled_from([None, None, None, None, None, Outcome.REJECTED]),
     admitted=st.sampled_from([None, None, None, Outcome.DUPLICATE, Outcome.IN_FLIGHT]),
     handled=st.sampled_from([Outcome.PROCESSED, Outcome.PROCESSED, Outcome.FAILED]),
+    copied=st.sampled_from([None, None, True, False]),
 )
 BATCHES = st.lists(st.lists(PLANS, min_size=1, max_size=5), max_size=6)
 
@@ -57,10 +59,11 @@ class World:
     lanes: Sequence[Sequence[Delivery]]
     schedule: Schedule
     heads_only: bool
-    in_hand: list[Delivery | list[Delivery]] = field(default_factory=list)
+    in_hand: list[Delivery | GivenUp | list[Delivery]] = field(default_factory=list)
     open_keys: list[str] = field(default_factory=list)
     windows: list[Delivery] = field(default_factory=list)
     handled: list[Delivery] = field(default_factory=list)
+    given_up: list[Delivery] = field(default_factory=list)
 
     def take(self, most: int) -> bool:
         """Let a worker take the next thing to do; tell whether there was any."""
@@ -70,6 +73,10 @@ class World:
             return False
         if isinstance(taken, Delivery):
             self._see_handling(taken)
+        elif isinstance(taken, GivenUp):
+            assert len(taken) <= MOST_GIVEN_UP
+            for one in taken:
+                self._see_giving_up(one)
         else:
             assert 1 <= len(taken) <= most
             for one in taken:
@@ -92,6 +99,14 @@ class World:
         assert all(earlier.is_acknowledged for earlier in self._before(one))
         self.handled.append(one)
 
+    def _see_giving_up(self, one: Delivery) -> None:
+        assert self.plans[one].copied is not None
+        assert one.settlement is not None
+        assert not one.is_acknowledged
+        assert one not in self.given_up
+        assert all(earlier.is_acknowledged for earlier in self._before(one))
+        self.given_up.append(one)
+
     def _before(self, one: Delivery) -> Sequence[Delivery]:
         [lane] = [lane for lane in self.lanes if one in lane]
         return lane[: lane.index(one)]
@@ -102,6 +117,10 @@ class World:
         if isinstance(taken, Delivery):
             taken.settle(Settlement(self.plans[taken].handled))
             self.schedule.settled(taken)
+        elif isinstance(taken, GivenUp):
+            for one in taken:
+                one.is_dead_lettered = bool(self.plans[one].copied)
+            self.schedule.dead_lettered(taken)
         else:
             for one in taken:
                 if one.settlement is None and (outcome := self.plans[one].admitted):
@@ -119,6 +138,9 @@ class World:
                 allowed = {Outcome.DEFERRED, plan.admitted} if was_ahead else {Outcome.DEFERRED}
                 assert outcome in (allowed if stopped and not plan.opened else {plan.reached})
                 assert (one in self.handled) == (not stopped and plan.opened is None and plan.admitted is None)
+                wanted = plan.copied is not None and not plan.reached.acknowledged
+                assert (one in self.given_up) == (wanted and not stopped)
+                assert one.is_dead_lettered == (one in self.given_up and bool(plan.copied))
                 assert not (self.heads_only and one.admitted_ms is not None and one not in self.handled)
                 stopped = stopped or not one.is_acknowledged
 
@@ -134,7 +156,11 @@ def world(batch: list[list[Plan]], *, heads_only: bool) -> World:
             one.settlement = Settlement(plan.opened) if plan.opened else None
             plans[one] = plan
             lanes[-1].append(one)
-    schedule = Schedule(lanes, heads_only=heads_only)
+
+    def gives_up(one: Delivery) -> bool:
+        return plans[one].copied is not None and not one.is_acknowledged
+
+    schedule = Schedule(lanes, heads_only=heads_only, gives_up=gives_up)
     schedule._changed = Impatient()
     return World(plans, lanes, schedule, heads_only)
 

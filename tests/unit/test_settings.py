@@ -21,14 +21,52 @@ def test_an_empty_environment_gives_the_defaults() -> None:
 
 
 def test_every_variable_is_read() -> None:
-    environment = {"PROCESSED_MESSAGES_TABLE": "table", "MAX_RECEIVE_COUNT": "7", "IDEMPOTENCY_DISABLED": "true"}
+    environment = {
+        "PROCESSED_MESSAGES_TABLE": "table",
+        "DEAD_LETTER_QUEUE_URL": "https://sqs.example/1/orders-dead-letters",
+        "QUEUE_URL": "https://sqs.example/1/orders, https://sqs.example/1/orders.fifo,",
+        "BACKOFF_BASE_SECONDS": "3",
+        "BACKOFF_CAP_SECONDS": "30",
+        "MAX_RECEIVE_COUNT": "7",
+        "IDEMPOTENCY_DISABLED": "true",
+    }
 
     assert Settings.from_environment(environment) == Settings(
-        processed_messages_table="table", max_receive_count=7, idempotency_disabled=True
+        processed_messages_table="table",
+        dead_letter_queue_url="https://sqs.example/1/orders-dead-letters",
+        queue_urls=("https://sqs.example/1/orders", "https://sqs.example/1/orders.fifo"),
+        backoff_base=timedelta(seconds=3),
+        backoff_cap=timedelta(seconds=30),
+        max_receive_count=7,
+        idempotency_disabled=True,
     )
 
 
-@pytest.mark.parametrize("name", ["PROCESSED_MESSAGES_TABLE", "MAX_RECEIVE_COUNT", "IDEMPOTENCY_DISABLED"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("DEAD_LETTER_QUEUE_URL", "dead-letters"),
+        ("DEAD_LETTER_QUEUE_URL", "arn:aws:sqs:eu-central-1:1:dead-letters"),
+        ("DEAD_LETTER_QUEUE_URL", "https://sqs.example/1/a,https://sqs.example/1/b"),
+        ("QUEUE_URL", "https://sqs.example/1/a,b"),
+    ],
+)
+def test_a_queue_is_given_by_its_url(name: str, text: str) -> None:
+    with pytest.raises(ConfigurationError, match=name):
+        Settings.from_environment({name: text})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PROCESSED_MESSAGES_TABLE",
+        "DEAD_LETTER_QUEUE_URL",
+        "QUEUE_URL",
+        "BACKOFF_BASE_SECONDS",
+        "MAX_RECEIVE_COUNT",
+        "IDEMPOTENCY_DISABLED",
+    ],
+)
 @pytest.mark.parametrize("blank", ["", " ", "\n"])
 def test_a_blank_variable_is_as_good_as_unset(name: str, blank: str) -> None:
     assert Settings.from_environment({name: blank}) == Settings()
@@ -150,6 +188,26 @@ def test_a_look_up_holds_for_less_than_clocks_may_differ() -> None:
 
 def test_a_lease_can_outlast_an_invocation_but_not_the_retention() -> None:
     assert timedelta(milliseconds=numbers.DEFAULT_TIME_LEFT_MS) < numbers.LONGEST_LEASE < numbers.SHORTEST_RETENTION
+
+
+def test_a_wait_and_all_that_may_precede_it_fit_into_what_sqs_allows() -> None:
+    batch_window, sqs_allows = timedelta(minutes=5), timedelta(hours=12)
+
+    assert (
+        batch_window + timedelta(milliseconds=numbers.DEFAULT_TIME_LEFT_MS) + numbers.LONGEST_WAIT
+        < sqs_allows
+        == numbers.LONGEST_LEASE
+    )
+
+
+def test_sqs_is_told_of_waits_within_the_reserve() -> None:
+    assert numbers.LONGEST_SHAPING_MS < numbers.RESERVE_MS
+
+
+def test_the_backoff_of_an_outage_is_longer_than_that_of_a_failing_message() -> None:
+    assert numbers.BACKOFF_BASE < numbers.OUTAGE_BACKOFF_BASE < numbers.BACKOFF_CAP < numbers.OUTAGE_BACKOFF_CAP
+    assert timedelta(minutes=1) <= numbers.OUTAGE_BACKOFF_BASE
+    assert numbers.OUTAGE_BACKOFF_CAP <= numbers.LONGEST_WAIT
 
 
 def test_a_failing_message_is_tried_more_than_once() -> None:

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from aws_lambda_powertools import Metrics
 
 from idempotent_consumer.message import Message
+from idempotent_consumer.metering import Usage
 from idempotent_consumer.outcome import DeliveryReport, Outcome
 from idempotent_consumer.record import SqsRecord
-from idempotent_consumer.telemetry import Telemetry
+from idempotent_consumer.telemetry import METRICS, Telemetry
 from idempotent_consumer.testing import message, sqs_record
 
 FIELDS = {
@@ -26,7 +28,10 @@ FIELDS = {
     "sqs_message_id",
     "receive_count",
     "group_id",
+    "age_ms",
+    "handler_ms",
     "duration_ms",
+    "dead_lettered",
     "reason",
 }
 
@@ -59,6 +64,8 @@ def report(
         record=SqsRecord.of(sqs_record("", sqs_message_id="s-1", **(record or {}))),
         message=some_message(),
         duration_ms=12,
+        handler_ms=7,
+        age_ms=1_500,
     )
     return replace(usual, **changes)
 
@@ -79,7 +86,10 @@ def test_each_delivery_is_one_line_of_json_with_every_field(consumer: str, lines
         "sqs_message_id": "s-1",
         "receive_count": 3,
         "group_id": "g-1",
+        "age_ms": 1_500,
+        "handler_ms": 7,
         "duration_ms": 12,
+        "dead_lettered": False,
         "reason": "",
     }
 
@@ -151,34 +161,107 @@ def test_no_text_of_a_producer_keeps_a_delivery_out_of_the_log(consumer: str, li
 def test_an_invocation_is_one_line_of_metrics_with_a_count_for_each_outcome(consumer: str, lines: Any) -> None:
     outcomes = [Outcome.PROCESSED, Outcome.FAILED, Outcome.PROCESSED, Outcome.DUPLICATE]
 
-    Telemetry(consumer).ended([report(outcome) for outcome in outcomes])
+    Telemetry(consumer).ended([report(outcome) for outcome in outcomes], Usage())
 
     [line] = lines()
     assert (line["service"], line["PROCESSED"], line["FAILED"], line["DUPLICATE"]) == (consumer, [2], [1], [1])
     [directive] = line["_aws"]["CloudWatchMetrics"]
     assert (directive["Namespace"], directive["Dimensions"]) == ("IdempotentConsumer", [["service"]])
-    assert directive["Metrics"] == [{"Name": name, "Unit": "Count"} for name in ("PROCESSED", "FAILED", "DUPLICATE")]
+    units = {metric["Name"]: metric["Unit"] for metric in directive["Metrics"]}
+    assert units == {
+        "PROCESSED": "Count",
+        "FAILED": "Count",
+        "DUPLICATE": "Count",
+        "MessageAge": "Milliseconds",
+        "HandlerTime": "Milliseconds",
+    }
 
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_every_outcome_has_a_metric_of_its_name(consumer: str, lines: Any, outcome: Outcome) -> None:
-    Telemetry(consumer).ended([report(outcome)])
+    Telemetry(consumer).ended([report(outcome)], Usage())
 
     [line] = lines()
     assert line[outcome.value] == [1]
 
 
+def test_what_was_measured_is_written_value_by_value(consumer: str, lines: Any) -> None:
+    usage = Usage(store_times_ms=[5.0, 7.25], store_throttles=1, store_errors=2, read_units=3, write_units=4.5)
+    usage.count_sqs_request()
+    reports = [
+        report(Outcome.REJECTED, dead_lettered=True, handler_ms=3, age_ms=10),
+        report(handler_ms=0, age_ms=20),
+        report(Outcome.DUPLICATE, handled=False, age_ms=None),
+    ]
+
+    Telemetry(consumer).ended(reports, usage)
+
+    [line] = lines()
+    assert {name: line[name] for name in METRICS if name in line} == {
+        "PROCESSED": [1],
+        "REJECTED": [1],
+        "DUPLICATE": [1],
+        "DeadLettered": [1],
+        "HandlerTime": [3, 0],
+        "MessageAge": [10, 20],
+        "StoreRequests": [2],
+        "StoreTime": [5.0, 7.25],
+        "StoreThrottles": [1],
+        "StoreErrors": [2],
+        "ReadUnits": [3],
+        "WriteUnits": [4.5],
+        "SqsRequests": [1],
+    }
+
+
+def test_a_batch_larger_than_a_line_of_metrics_loses_no_value(consumer: str, lines: Any) -> None:
+    reports = [report(handler_ms=number, age_ms=number) for number in range(1_000)]
+
+    Telemetry(consumer).ended(reports, Usage(store_times_ms=[float(number) for number in range(2_001)]))
+
+    written = lines()
+    for name, values in {"HandlerTime": range(1_000), "MessageAge": range(1_000), "StoreTime": range(2_001)}.items():
+        assert sorted(value for line in written for value in line.get(name, [])) == list(values)
+    assert [line["PROCESSED"] for line in written if "PROCESSED" in line] == [[1_000]]
+    assert {line["service"] for line in written} == {consumer}
+    assert all(len(line[name]) <= 100 for line in written for name in METRICS if name in line)
+
+
+def test_being_deferred_again_is_counted_in_its_invocation_only(consumer: str, lines: Any) -> None:
+    telemetry = Telemetry(consumer)
+    telemetry.deferred_again(2, longest_ms=4_000, left_ms=900)
+    telemetry.ended([report(Outcome.DEFERRED)], Usage())
+    telemetry.ended([report()], Usage())
+
+    assert [line.get("DeferredAgain") for line in lines() if "_aws" in line] == [[2], None]
+
+
+def test_a_users_own_metrics_are_neither_flushed_nor_touched(
+    consumer: str, lines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = Metrics(namespace="theirs", service="shop")
+    theirs.add_metric(name="Sold", unit="Count", value=1)
+
+    Telemetry(consumer).ended([report()], Usage())
+
+    assert all("Sold" not in line for line in lines())
+    theirs.flush_metrics()
+    [line] = lines()
+    assert (line["service"], line["Sold"]) == ("shop", [1])
+    assert set(line) == {"_aws", "service", "Sold"}
+
+
 def test_invocations_do_not_add_up(consumer: str, lines: Any) -> None:
     telemetry = Telemetry(consumer)
 
-    telemetry.ended([report(), report()])
-    telemetry.ended([report()])
+    telemetry.ended([report(), report()], Usage())
+    telemetry.ended([report()], Usage())
 
     assert [line["PROCESSED"] for line in lines()] == [[2], [1]]
 
 
 def test_an_empty_batch_writes_nothing(consumer: str, lines: Any) -> None:
-    Telemetry(consumer).ended([])
+    Telemetry(consumer).ended([], Usage())
 
     assert lines() == []
 
@@ -189,7 +272,7 @@ def test_the_variables_of_powertools_do_not_rename_the_metrics(
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "theirs")
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "theirs")
 
-    Telemetry(consumer).ended([report()])
+    Telemetry(consumer).ended([report()], Usage())
 
     [line] = lines()
     assert (line["service"], line["_aws"]["CloudWatchMetrics"][0]["Namespace"]) == (consumer, "IdempotentConsumer")

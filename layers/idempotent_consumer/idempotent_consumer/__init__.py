@@ -6,9 +6,10 @@ Errors are in `idempotent_consumer.errors`, what sends messages in `idempotent_c
 """
 
 from idempotent_consumer import envelopes
+from idempotent_consumer.backoff import Backoff
 from idempotent_consumer.consumer import IdempotentConsumer
 from idempotent_consumer.dynamodb import DynamoDBStore
-from idempotent_consumer.errors import ConditionFailed, ConfigurationError, Reject
+from idempotent_consumer.errors import ConditionFailed, ConfigurationError, Reject, RetryLater
 from idempotent_consumer.event import BatchResponse
 from idempotent_consumer.message import Message
 from idempotent_consumer.modes import Eager, Lazy, Natural, Transactional
@@ -30,6 +31,7 @@ from idempotent_consumer.strategies import (
 from idempotent_consumer.work import UnitOfWork
 
 __all__ = [
+    "Backoff",
     "BatchResponse",
     "ConditionFailed",
     "ConfigurationError",
@@ -42,6 +44,7 @@ __all__ = [
     "Natural",
     "Outcome",
     "Reject",
+    "RetryLater",
     "S3Object",
     "Settings",
     "Transactional",

@@ -49,9 +49,13 @@ class Caller:
     Call functions for one invocation; async ones share one event loop, which runs in a thread of its own.
 
     A function sees a copy of the calling thread's context variables, so that what it sets does not reach the next one.
+
+    Args:
+        awaiting: returns, in the calling thread, what is awaited in the place of an awaitable.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, awaiting: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda awaitable: awaitable) -> None:
+        self._awaiting = awaiting
         self._lock = threading.Lock()
         self._loop: _LoopThread | None = None
 
@@ -82,7 +86,7 @@ class Caller:
     def _finish(self, awaitable: Awaitable[Any]) -> Any:
         with self._lock:
             self._loop = self._loop or _LoopThread()
-        return self._loop.finish(awaitable)
+        return self._loop.finish(self._awaiting(awaitable))
 
 
 class _LoopThread:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from idempotent_consumer.backoff import Backoff
 from idempotent_consumer.calling import check_signature
 from idempotent_consumer.clock import Clock, Deadline, SystemClock
 from idempotent_consumer.definition import define
@@ -16,9 +17,14 @@ from idempotent_consumer.identity import MessageIdStrategy
 from idempotent_consumer.invocation import Handlers, Invocation
 from idempotent_consumer.modes import Mode
 from idempotent_consumer.outcome import DeliveryReport
+from idempotent_consumer.redelivery import make_hasty_client
+from idempotent_consumer.sending import SQSAccess
 from idempotent_consumer.settings import DEFAULT_RETENTION, Settings
 from idempotent_consumer.store import Store
 from idempotent_consumer.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs.client import SQSClient
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -42,9 +48,12 @@ class IdempotentConsumer:
         fingerprint: JMESPaths of the content by which a message that returns under the same id is compared; all of
             it by default. None compares nothing, for producers that send again with a new timestamp.
         concurrency: how many handlers run at the same time, 100 at most.
+        backoff: how long a message waits whose handler raised; by default what the settings say.
         on_outcome: called with the report of every delivery, if there is time; what it raises changes nothing.
         raise_when_all_failed: raise `BatchFailedError` if every delivery failed, for who wants Lambda's error metric.
         settings: what the deployment decides; read from the environment by default.
+        sqs: boto3's client of SQS, for dead letters and redelivery; by default clients are made whose timeouts fit into
+            an invocation.
         clock: the time; tests bring their own.
 
     Raises:
@@ -64,9 +73,11 @@ class IdempotentConsumer:
         retention: timedelta = DEFAULT_RETENTION,
         fingerprint: Sequence[str] | None = ("@",),
         concurrency: int = 1,
+        backoff: Backoff | None = None,
         on_outcome: Callable[[DeliveryReport], None] | None = None,
         raise_when_all_failed: bool = False,
         settings: Settings | None = None,
+        sqs: SQSClient | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._definition = define(
@@ -80,8 +91,11 @@ class IdempotentConsumer:
             retention=retention,
             fingerprint=fingerprint,
             concurrency=concurrency,
+            backoff=backoff,
             on_outcome=on_outcome,
             settings=settings,
+            sqs=SQSAccess(sqs),
+            shaping_sqs=SQSAccess(sqs, make=make_hasty_client),
             clock=clock or SystemClock(),
         )
         self._observer = Telemetry(name)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
+from idempotent_consumer.backoff import Backoff
 from idempotent_consumer.clock import Clock
+from idempotent_consumer.dead_letters import DeadLetterQueue
 from idempotent_consumer.dynamodb import DynamoDBStore
 from idempotent_consumer.envelopes import OPENER_FACTORIES, Opener
 from idempotent_consumer.errors import ConfigurationError
@@ -17,6 +19,7 @@ from idempotent_consumer.identity import MessageIdStrategy, consumer_name_proble
 from idempotent_consumer.modes import Mode
 from idempotent_consumer.outcome import DeliveryReport
 from idempotent_consumer.parsing import Parser, parser_of
+from idempotent_consumer.sending import SQSAccess
 from idempotent_consumer.settings import MOST_CONCURRENT, Settings, read_settings
 from idempotent_consumer.store import Store
 from idempotent_consumer.strategies import STRATEGY_FACTORIES
@@ -38,7 +41,16 @@ class Definition:
     concurrency: int
     on_outcome: Callable[[DeliveryReport], None] | None
     settings: Settings
+    backoff: Backoff
+    sqs: SQSAccess
+    shaping_sqs: SQSAccess
     clock: Clock
+
+    @property
+    def dead_letter_queue(self) -> DeadLetterQueue | None:
+        """Return where deliveries go that are given up; None if that is not known."""
+        url = self.settings.dead_letter_queue_url
+        return DeadLetterQueue(url, self.sqs) if url else None
 
     @property
     def retention_ms(self) -> int:
@@ -52,6 +64,7 @@ def define(
     parse: Any,
     fingerprint: Sequence[str] | None,
     reject_on: Sequence[type[BaseException]],
+    backoff: Backoff | None,
     settings: Settings | None,
     **parts: Any,
 ) -> Definition:
@@ -69,7 +82,13 @@ def define(
         specification = FingerprintSpecification(fingerprint) if fingerprint is not None else None
     except ConfigurationError as error:
         problems += error.problems
+    if backoff is None:
+        try:
+            backoff = Backoff(settings.backoff_base, settings.backoff_cap)
+        except ConfigurationError as error:
+            problems.append(f"BACKOFF_BASE_SECONDS, BACKOFF_CAP_SECONDS: {error}")
     definition = Definition(
+        backoff=backoff or Backoff(),
         envelope=_all(envelope),
         parse=parser_of(parse),
         fingerprint=specification,
@@ -80,6 +99,8 @@ def define(
     problems += _problems(definition)
     if problems:
         raise ConfigurationError(*problems)
+    if settings.queue_urls:
+        definition.shaping_sqs.client()  # made now, because at the end of an invocation there is no time for it
     if definition.store is None and definition.mode.remembers:
         return replace(definition, store=DynamoDBStore(settings.processed_messages_table or ""))
     return definition
@@ -146,6 +167,8 @@ def _problems_of_handling(definition: Definition) -> Iterator[str]:
             yield f"reject_on holds {error!r}: give exception classes"
     if definition.on_outcome is not None and not callable(definition.on_outcome):
         yield f"on_outcome is {definition.on_outcome!r}: give a function of the report"
+    if not isinstance(definition.backoff, Backoff):
+        yield f"backoff is {definition.backoff!r}: give a Backoff"
     if not isinstance(definition.concurrency, int) or not 1 <= definition.concurrency <= MOST_CONCURRENT:
         yield f"concurrency is {definition.concurrency!r}: give a whole number from 1 to {MOST_CONCURRENT}"
 

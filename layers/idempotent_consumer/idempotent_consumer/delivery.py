@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from idempotent_consumer.message import Message
 from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement
@@ -26,7 +26,11 @@ class Delivery:
         admitted_ms: when its mode let it in, so that it may hold a claim; None before.
         is_handled: whether the handler was started for it.
         duration_ms: time spent in the handler and in recording its result.
+        handler_ms: time spent in the handler alone.
         folds: equal deliveries that share its fate.
+        original: its element of the event's `Records`, to be copied.
+        is_given_up: whether it is to be copied to the dead-letter queue.
+        is_dead_lettered: whether the copy is there.
     """
 
     position: int
@@ -37,7 +41,11 @@ class Delivery:
     admitted_ms: int | None = None
     is_handled: bool = False
     duration_ms: int = 0
+    handler_ms: int = 0
     folds: tuple[Delivery, ...] = ()
+    original: object = None
+    is_given_up: bool = False
+    is_dead_lettered: bool = False
 
     @property
     def key(self) -> str | None:
@@ -54,33 +62,45 @@ class Delivery:
     @property
     def is_acknowledged(self) -> bool:
         """Tell whether it is settled so that SQS may delete it."""
-        return self.settlement is not None and self.settlement.outcome.acknowledged
+        return self.settlement is not None and (self.settlement.outcome.acknowledged or self.is_dead_lettered)
+
+    @property
+    def lets_lane_go_on(self) -> bool:
+        """Tell whether the next of its lane may start: not while an equal one will come back in its place."""
+        return self.is_acknowledged and all(fold.is_acknowledged for fold in self.folds)
 
     def settle(self, settlement: Settlement) -> None:
-        """Take the settlement, and pass it on to the folds."""
+        """Take the settlement, and pass it on to the folds; a dead letter is made of the delivery itself only."""
         self.settlement = settlement
         if settlement.outcome.acknowledged:
             shared = Settlement(Outcome.DUPLICATE, f"equal to {self.record.sqs_message_id} of the same batch")
         else:
             reason = f"equal to {self.record.sqs_message_id} of the same batch: {settlement.reason}"
-            shared = Settlement(settlement.outcome, reason, settlement.error)
+            shared = replace(settlement, reason=reason)
         for fold in self.folds:
             fold.settlement = shared
 
-    def report(self, consumer: str) -> DeliveryReport:
-        """Tell the outside what became of it."""
+    def report(self, consumer: str, now_ms: int) -> DeliveryReport:
+        """Tell the outside what became of it, and how old the message is now."""
         settlement = self.settlement or Settlement(Outcome.FAILED, "the invocation ended before its turn")
         return DeliveryReport(
             consumer=consumer,
             outcome=settlement.outcome,
-            acknowledged=settlement.outcome.acknowledged,
+            acknowledged=self.is_acknowledged,
             handled=self.is_handled,
             reason=settlement.reason,
             error=settlement.error,
             record=self.record,
             message=self.message,
             duration_ms=self.duration_ms,
+            handler_ms=self.handler_ms,
+            age_ms=self._age_ms(now_ms),
+            dead_lettered=self.is_dead_lettered,
         )
+
+    def _age_ms(self, now_ms: int) -> int | None:
+        sent_at = self.record.sent_at
+        return None if sent_at is None else max(0, now_ms - int(sent_at.timestamp() * 1_000))
 
 
 def fold(deliveries: Iterable[Delivery]) -> list[Delivery]:

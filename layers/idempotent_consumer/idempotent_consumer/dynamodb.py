@@ -15,6 +15,7 @@ from idempotent_consumer.clock import Deadline
 from idempotent_consumer.conditions import is_my_claim, may_be_completed, may_be_taken
 from idempotent_consumer.errors import ConditionFailed, ConfigurationError, FailedCondition, StoreRefusedError
 from idempotent_consumer.item import from_item, to_item
+from idempotent_consumer.metering import ask_store
 from idempotent_consumer.requesting import PASSING_CODES, TryAgain, until_answered
 from idempotent_consumer.settings import CONNECT_TIMEOUT_S, MOST_CONCURRENT, READ_TIMEOUT_S, STORE_SHARE
 from idempotent_consumer.store import Mark, ProcessedMessage, Write, judge
@@ -73,7 +74,7 @@ class DynamoDBStore:
                 "Keys": [{"id": {"S": key}} for key in missing[:_KEYS_PER_LOOK_UP]],
                 "ConsistentRead": True,
             }
-            response = self._client.batch_get_item(RequestItems={self.table_name: request})  # type: ignore[dict-item]
+            response = ask_store(self._client.batch_get_item, reads=True, RequestItems={self.table_name: request})
             for item in response["Responses"].get(self.table_name, []):
                 old = from_item(item)
                 found[old.key] = old
@@ -88,7 +89,9 @@ class DynamoDBStore:
         return found
 
     def _read(self, key: str) -> ProcessedMessage | None:
-        response = self._client.get_item(TableName=self.table_name, Key={"id": {"S": key}}, ConsistentRead=True)
+        response = ask_store(
+            self._client.get_item, reads=True, TableName=self.table_name, Key={"id": {"S": key}}, ConsistentRead=True
+        )
         return from_item(response["Item"]) if "Item" in response else None
 
     # -- writing -----------------------------------------------------------------------------------
@@ -123,7 +126,8 @@ class DynamoDBStore:
 
         def delete() -> None:
             try:
-                self._client.delete_item(
+                ask_store(
+                    self._client.delete_item,
                     TableName=self.table_name,
                     Key={"id": {"S": mark.key}},
                     **_expression(is_my_claim(mark.owner)),
@@ -146,8 +150,9 @@ class DynamoDBStore:
             now_ms = deadline.now_ms()
             record = Write("Put", self._put_request(mark.completed(now_ms), may_be_taken(now_ms)))
             try:
-                self._client.transact_write_items(
-                    TransactItems=[{write.operation: write.request} for write in (record, *writes)],  # type: ignore[misc]
+                ask_store(
+                    self._client.transact_write_items,
+                    TransactItems=[{write.operation: write.request} for write in (record, *writes)],
                     # One token for one composition: DynamoDB refuses a token that returns with other content.
                     ClientRequestToken=str(uuid.uuid4()),
                 )
@@ -159,7 +164,7 @@ class DynamoDBStore:
 
     def _put(self, item: ProcessedMessage, condition: Condition) -> ProcessedMessage | None:
         try:
-            self._client.put_item(**self._put_request(item, condition))
+            ask_store(self._client.put_item, **self._put_request(item, condition))
         except ClientError as error:
             if not _condition_failed(error):
                 raise

@@ -15,6 +15,7 @@ Every error of the package, in one tree; what botocore and PynamoDB raise never 
     │   ├── UnusableMessageIdError  no id, or one that must not become a key
     │   │   └── MissingMessageIdError   the place where the id should be is empty
     │   └── FingerprintMismatchError    the id is taken by a processed message with other content
+    ├── RetryLater                said by a handler: FAILED, and delivered again when it says
     ├── StoreError                the store did not do it: the delivery is FAILED, or UNRECORDED after the handler
     │   ├── StoreUnavailableError   no answer, throttled or in conflict for as long as there was time
     │   └── StoreRefusedError       answered, and will answer the same again: permissions, table name, an invalid write
@@ -32,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMED = 10
+
+_LONGEST_DELAY = timedelta(hours=12)  # as long as SQS can keep a delivery from coming back
 
 
 class IdempotentConsumerError(Exception):
@@ -118,6 +122,24 @@ class MissingMessageIdError(UnusableMessageIdError):
 
 class FingerprintMismatchError(PermanentError):
     """Say that a message id returned with other content than that which was processed."""
+
+
+class RetryLater(IdempotentConsumerError):  # noqa: N818 - a handler says it, like an instruction
+    """
+    Put a message off: raised by a handler that knows when another try may succeed.
+
+    The delivery is FAILED and counts as one of the message's receives.
+
+    Args:
+        delay: how long to wait, from 0 to 12 hours.
+        reason: why, for the log.
+    """
+
+    def __init__(self, delay: timedelta, reason: str = "") -> None:
+        if not isinstance(delay, timedelta) or not timedelta(0) <= delay <= _LONGEST_DELAY:
+            raise ConfigurationError(f"RetryLater({delay!r}): give a timedelta from 0 to {_LONGEST_DELAY}")
+        self.delay = delay
+        super().__init__(reason or f"to be tried again in {delay}")
 
 
 class StoreError(IdempotentConsumerError):

@@ -1,7 +1,8 @@
 """
 The main path: one batch from its records to its reports.
 
-Read `Invocation.run`: open and fold the deliveries, lay their lanes; admit; handle and complete, or release; report.
+Read `Invocation.run`: open and fold the deliveries, lay their lanes; admit; handle and complete, or release;
+report; shape what comes back.
 """
 
 from __future__ import annotations
@@ -9,21 +10,25 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, cast
 
 from idempotent_consumer.calling import Caller
 from idempotent_consumer.clock import Deadline
+from idempotent_consumer.dead_letters import DeadLetters
 from idempotent_consumer.definition import Definition
 from idempotent_consumer.delivery import Delivery, fold, lanes
-from idempotent_consumer.errors import ConditionFailed, PermanentError
-from idempotent_consumer.message import Message
+from idempotent_consumer.errors import ConditionFailed, PermanentError, RetryLater
+from idempotent_consumer.metering import metered
 from idempotent_consumer.opening import open_delivery
 from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement, describe
 from idempotent_consumer.pace import Pace
-from idempotent_consumer.schedule import Schedule
+from idempotent_consumer.redelivery import Redelivery
+from idempotent_consumer.schedule import GivenUp, Schedule
+from idempotent_consumer.settings import LONGEST_TRY_MS
 from idempotent_consumer.store import Store
 from idempotent_consumer.telemetry import Observer
 from idempotent_consumer.work import UnitOfWork
@@ -65,7 +70,13 @@ class Invocation:
         self._observer = observer
         self._deadline = deadline
         self._pace = Pace(deadline)
-        self._caller = Caller()
+        self._dead_letters = DeadLetters(
+            definition.name, definition.dead_letter_queue, definition.settings.max_receive_count, deadline
+        )
+        self._redelivery = Redelivery(
+            definition.backoff, definition.settings.queue_urls, definition.shaping_sqs, deadline
+        )
+        self._caller = Caller(observer.awaiting)
         self._reported: dict[Delivery, DeliveryReport] = {}
         self._longest_told_ms = 0  # time that the user's observer has taken at most
 
@@ -79,19 +90,26 @@ class Invocation:
         Returns:
             A report for each record, in the same order. Every handler that was started has ended.
         """
+        self._tell(self._observer.started)
+        with metered() as usage:
+            deliveries = self._settled(records)
+            reports = [self._report(delivery) for delivery in deliveries]
+            self._shape_redelivery(deliveries)
+        self._warn_of_overload(deliveries)
+        self._tell(self._observer.ended, reports, usage)
+        return reports
+
+    def _settled(self, records: Sequence[object]) -> Sequence[Delivery]:
         deliveries = [
             open_delivery(self._definition, self._deadline, position, record) for position, record in enumerate(records)
         ]
         leaders = fold(deliveries)
-        schedule = Schedule(lanes(leaders), heads_only=self._mode.claims)
+        schedule = Schedule(lanes(leaders), heads_only=self._mode.claims, gives_up=self._dead_letters.gives_up)
         try:
             self._work_together(schedule, workers=min(self._definition.concurrency, len(leaders)))
         finally:
             self._caller.close(within_s=max(0, self._deadline.spare_ms()) / 2_000)
-        reports = [self._report(delivery) for delivery in deliveries]
-        self._warn_of_overload(deliveries)
-        self._tell(self._observer.ended, reports)
-        return reports
+        return deliveries
 
     # -- working -----------------------------------------------------------------------------------
 
@@ -123,6 +141,11 @@ class Invocation:
                 finally:
                     _settle_the_rest([taken])
                     schedule.settled(taken)
+            elif isinstance(taken, GivenUp):
+                try:
+                    self._dead_letter(taken)
+                finally:
+                    schedule.dead_lettered(taken)
             else:
                 try:
                     self._admit(taken)
@@ -145,7 +168,7 @@ class Invocation:
         try:
             settlements = self._mode.admit([one.mark for one in window], self._store, self._deadline)
         except Exception as error:  # noqa: BLE001 - the store is out of reach: nothing of the window can run
-            settlements = [Settlement(Outcome.FAILED, describe(error), error)] * len(window)
+            settlements = [Settlement(Outcome.FAILED, describe(error), error, is_outage=True)] * len(window)
         has_failed = any(settlement and settlement.outcome is Outcome.FAILED for settlement in settlements)
         self._pace.admission_took(self._deadline.now_ms() - began_ms, has_failed=has_failed)
         return settlements
@@ -162,9 +185,14 @@ class Invocation:
         began_ms = self._deadline.now_ms()
         delivery.is_handled = True
         try:
-            delivery.settle(self._handled(delivery))
+            self._tell(self._observer.handling, delivery.record, delivery.message)
+            try:
+                delivery.settle(self._handled(delivery))
+            finally:
+                self._tell(self._observer.handled, delivery.settlement)
             delivery.duration_ms = self._deadline.now_ms() - began_ms
-            self._report(delivery)
+            if not self._dead_letters.gives_up(delivery):  # then it is reported once the letter is written
+                self._report(delivery)
         finally:
             self._pace.run_took(self._deadline.now_ms() - began_ms)
 
@@ -175,7 +203,7 @@ class Invocation:
 
     def _handled(self, delivery: Delivery) -> Settlement:
         try:
-            work = self._call(self._handlers.handle, delivery.message)
+            work = self._call(self._handlers.handle, delivery)
         except BaseException as error:  # noqa: BLE001 - SystemExit and cancellation, too, concern this message only
             self._release(delivery)
             return self._settled_by(error)
@@ -186,16 +214,18 @@ class Invocation:
         if self._handlers.condition_failed is None:
             return self._settled_by(failure)
         try:
-            work = self._call(self._handlers.condition_failed, delivery.message, failure)
+            work = self._call(self._handlers.condition_failed, delivery, failure)
         except BaseException as error:  # noqa: BLE001 - as above
             return self._settled_by(error)
         return self._completed(delivery, work, lambda _, again: self._settled_by(again))
 
-    def _call(self, function: Callable[..., Any] | None, message: Message | None, *more: Any) -> UnitOfWork:
+    def _call(self, function: Callable[..., Any] | None, delivery: Delivery, *more: Any) -> UnitOfWork:
         work = UnitOfWork(refusal=self._mode.refusal, region=self._store.region if self._mode.remembers else None)
+        began_ms = self._deadline.now_ms()
         try:
-            self._caller.call(cast("Callable[..., Any]", function), message, work, *more)
+            self._caller.call(cast("Callable[..., Any]", function), delivery.message, work, *more)
         finally:
+            delivery.handler_ms += self._deadline.now_ms() - began_ms
             work.close(_WORK_IS_CLOSED)
         return work
 
@@ -210,12 +240,15 @@ class Invocation:
         except ConditionFailed as failure:
             return if_condition_failed(delivery, failure)
         except Exception as error:  # noqa: BLE001 - the effect may have happened, so no claim is released
-            return Settlement(self._mode.unknown, describe(error), error)
+            wait_ms = self._mode.rest_of_claim_ms(delivery.admitted_ms or 0, self._deadline)
+            return Settlement(self._mode.unknown, describe(error), error, wait_ms, is_outage=True)
 
     def _settled_by(self, error: BaseException) -> Settlement:
         if isinstance(error, KeyboardInterrupt):  # the person at the keyboard wants all of it to stop
             raise error
-        return Settlement(Outcome.REJECTED if self._is_permanent(error) else Outcome.FAILED, describe(error), error)
+        outcome = Outcome.REJECTED if self._is_permanent(error) else Outcome.FAILED
+        wait_ms = error.delay // timedelta(milliseconds=1) if isinstance(error, RetryLater) else None
+        return Settlement(outcome, describe(error), error, wait_ms, is_handlers=True)
 
     def _is_permanent(self, error: BaseException) -> bool:
         if isinstance(error, BaseExceptionGroup):
@@ -228,12 +261,33 @@ class Invocation:
         except Exception as error:  # noqa: BLE001 - the claim ends with its lease anyway
             self._tell(self._observer.release_failed, error)
 
+    def _dead_letter(self, given_up: Sequence[Delivery]) -> None:
+        """Copy deliveries to the dead-letter queue, if there is time: those that are not copied come back."""
+        left: Iterable[tuple[Delivery, str]] = ((delivery, "too little time left") for delivery in given_up)
+        try:
+            if self._deadline.spare_ms() > LONGEST_TRY_MS:
+                left = self._dead_letters.copy(given_up)
+            for delivery, reason in left:
+                self._tell(self._observer.not_dead_lettered, delivery.record.sqs_message_id, reason)
+        except Exception as error:  # noqa: BLE001 - as for any other reason why there is no copy
+            self._tell(self._observer.not_dead_lettered, given_up[0].record.sqs_message_id, describe(error))
+        for delivery in given_up:
+            self._report(delivery)
+
+    def _shape_redelivery(self, deliveries: Sequence[Delivery]) -> None:
+        try:
+            reasons = self._redelivery.shape(deliveries)
+        except Exception as error:  # noqa: BLE001 - best effort: it all comes back, if not when we would like
+            reasons = [describe(error)]
+        for reason in reasons:
+            self._tell(self._observer.redelivery_not_shaped, reason)
+
     # -- reporting ---------------------------------------------------------------------------------
 
     def _report(self, delivery: Delivery) -> DeliveryReport:
         """Report a delivery, once: as soon as it was handled, so that a later crash leaves its line, or at the end."""
         if delivery not in self._reported:
-            self._reported[delivery] = report = delivery.report(self._definition.name)
+            self._reported[delivery] = report = delivery.report(self._definition.name, self._deadline.now_ms())
             self._tell(self._observer.delivered, report)
             self._tell_user(report)
         return self._reported[delivery]

@@ -88,6 +88,16 @@ class Message:
         return self._record.sqs_message_id
 
     @property
+    def original_sqs_message_id(self) -> str:
+        """Return SQS's own id as it was before the message went through a dead-letter queue; it is the same after."""
+        return self._record.original_sqs_message_id or self._record.sqs_message_id
+
+    @property
+    def original_deduplication_id(self) -> str | None:
+        """Return the deduplication id as it was before the message went through a dead-letter queue."""
+        return self._record.original_deduplication_id or self._record.deduplication_id
+
+    @property
     def queue_arn(self) -> str:
         """Return the ARN of the queue that delivered."""
         return self._record.queue_arn

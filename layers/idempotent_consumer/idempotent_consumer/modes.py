@@ -21,7 +21,7 @@ from idempotent_consumer.errors import (
     StoreUnavailableError,
 )
 from idempotent_consumer.outcome import Outcome, Settlement, describe
-from idempotent_consumer.settings import LONGEST_LEASE, LONGEST_TRY_MS, LOOK_UP_HOLDS_MS, WINDOW
+from idempotent_consumer.settings import CLOCK_MARGIN_MS, LONGEST_LEASE, LONGEST_TRY_MS, LOOK_UP_HOLDS_MS, WINDOW
 from idempotent_consumer.store import Mark, ProcessedMessage, Status, Store, judge
 from idempotent_consumer.work import UnitOfWork
 
@@ -70,6 +70,11 @@ class Mode(Protocol):
     def release(self, mark: Mark, store: Store, deadline: Deadline) -> None:
         """Give up what admission left behind for a delivery whose handler raised or never ran: here, nothing."""
         del mark, store, deadline
+
+    def rest_of_claim_ms(self, claimed_ms: int, deadline: Deadline) -> int | None:
+        """Return how long the claim of a delivery admitted then still keeps others out; None if there is no claim."""
+        del claimed_ms, deadline
+        return None
 
 
 @dataclass(frozen=True)
@@ -131,14 +136,22 @@ class Eager(Mode):
             if isinstance(error, StoreUnavailableError) and deadline.spare_ms() > LONGEST_TRY_MS:
                 with contextlib.suppress(StoreError):
                     store.release(mark, deadline)
-            return Settlement(Outcome.FAILED, describe(error), error)
+            return Settlement(Outcome.FAILED, describe(error), error, is_outage=True)
         return None if old is None else _beaten_by(old, mark, deadline)
 
     def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
         """Complete the claim; if that fails it stays, for the effect has happened and is not to be repeated at once."""
         del work  # it is empty
         old = store.complete(mark, deadline)
-        return PROCESSED if old is None else Settlement(Outcome.LEASE_LOST, f"taken over: {_described(old)}")
+        if old is None:
+            return PROCESSED
+        wait_ms = _wait_ms(old, deadline)
+        return Settlement(Outcome.LEASE_LOST, f"taken over: {_described(old)}", wait_ms=wait_ms)
+
+    def rest_of_claim_ms(self, claimed_ms: int, deadline: Deadline) -> int:
+        """Return the rest of the lease, with the margin: a redelivery before its end would only be IN_FLIGHT."""
+        lease_ms = self.lease // timedelta(milliseconds=1) if self.lease else 0
+        return max(deadline.left_ms(), claimed_ms + lease_ms - deadline.now_ms()) + CLOCK_MARGIN_MS + 1
 
     def release(self, mark: Mark, store: Store, deadline: Deadline) -> None:
         """Give the claim up, so that the next delivery need not wait for the end of its lease."""
@@ -199,12 +212,19 @@ def _judged(old: ProcessedMessage | None, mark: Mark, deadline: Deadline) -> Set
     if outcome is Outcome.REJECTED:
         error = FingerprintMismatchError(f"the message id is taken by other content: {_described(old)}")
         return Settlement(outcome, describe(error), error)
-    return Settlement(outcome, _described(old))
+    return Settlement(outcome, _described(old), wait_ms=_wait_ms(old, deadline))
+
+
+def _wait_ms(old: ProcessedMessage, deadline: Deadline) -> int:
+    """Return how long another's claim keeps everybody out; 0 if it is none any more."""
+    if old.status is not Status.IN_PROGRESS:
+        return 0
+    return max(0, old.lease_until_ms + CLOCK_MARGIN_MS + 1 - deadline.now_ms())  # only after it may it be taken
 
 
 def _beaten_by(old: ProcessedMessage, mark: Mark, deadline: Deadline) -> Settlement:
     # What stood in the way of the write may have expired in the instant since: then the next delivery will see.
-    return _judged(old, mark, deadline) or Settlement(Outcome.IN_FLIGHT, _described(old))
+    return _judged(old, mark, deadline) or Settlement(Outcome.IN_FLIGHT, _described(old), wait_ms=0)
 
 
 def _described(old: ProcessedMessage) -> str:

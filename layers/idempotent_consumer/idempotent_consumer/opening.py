@@ -33,7 +33,7 @@ def open_delivery(definition: Definition, deadline: Deadline, position: int, rec
         The delivery; settled already as REJECTED if it cannot be read, as PROCESSED if its envelope carries no message,
         as DEFERRED if reading has taken half the time.
     """
-    delivery = Delivery(position, SqsRecord.of(record))
+    delivery = Delivery(position, SqsRecord.of(record), original=record)
     if position and deadline.left_ms() < deadline.total_ms // 2:
         # Ids and payloads are found by the user's functions, which may be slow: half of the time is for handling.
         delivery.settle(Settlement(Outcome.DEFERRED, "too little time left to read it"))

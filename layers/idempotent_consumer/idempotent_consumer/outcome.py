@@ -17,7 +17,8 @@ class Outcome(StrEnum):
     """
     Name what became of a delivery.
 
-    The two that are acknowledged are the two after which the work is known to be done.
+    The two that are acknowledged are the two after which the work is known to be done. Other deliveries come back,
+    unless they are dead-lettered.
     """
 
     PROCESSED = "PROCESSED"
@@ -52,11 +53,18 @@ class Settlement:
         outcome: what became of the delivery.
         reason: one line for logs and dead letters; empty where the outcome says it all.
         error: the exception behind it, if there was one.
+        wait_ms: how long a redelivery has to wait to be of use, such as for the end of a lease; None where only
+            experience tells.
+        is_outage: whether the store was out of reach, so that the message has not had its chance.
+        is_handlers: whether the handler itself has brought it about, by raising or by a condition of its own.
     """
 
     outcome: Outcome
     reason: str = ""
     error: BaseException | None = None
+    wait_ms: int | None = None
+    is_outage: bool = False
+    is_handlers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +75,17 @@ class DeliveryReport:
     Attributes:
         consumer: name of the consumer.
         outcome: what became of the delivery.
-        acknowledged: whether it was struck off the list of failures that SQS gets. A REJECTED delivery is not:
-            SQS moves it to the dead-letter queue when its receives are used up.
+        acknowledged: whether it was struck off the list of failures that SQS gets: its work is done, or it is
+            dead-lettered.
         handled: whether the handler was started for this very delivery.
         reason: why, in one line.
         error: the exception behind the outcome, if there was one.
         record: what SQS says about the delivery.
         message: the message, or None if the record could not be read as one.
         duration_ms: time spent in the handler and in recording its result, in milliseconds.
+        handler_ms: time spent in the handler alone, in milliseconds.
+        age_ms: time since SQS took the message, in milliseconds; None if SQS does not say.
+        dead_lettered: whether a copy of it with the reason is in the dead-letter queue.
     """
 
     consumer: str
@@ -86,6 +97,9 @@ class DeliveryReport:
     record: SqsRecord
     message: Message | None
     duration_ms: int
+    handler_ms: int = 0
+    age_ms: int | None = None
+    dead_lettered: bool = False
 
     @property
     def sqs_message_id(self) -> str:

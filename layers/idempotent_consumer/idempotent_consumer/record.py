@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+DEAD_LETTER_ATTRIBUTE = "dead-letter"
+"""The message attribute by which a dead letter explains itself; a redriven message still has it."""
 
 _FIRST_MILLISECONDS = 10**11  # a smaller time is in seconds, as some emulators write it: in milliseconds it lay in 1973
 
@@ -25,6 +29,10 @@ class SqsRecord:
         sent_at: when SQS took the message, in UTC; None if SQS does not say.
         deduplication_id: what a FIFO queue folds equal messages by for five minutes; None on other queues.
         trace_header: X-Ray header of whoever sent the message, if there was one.
+        receipt_handle: what names this delivery to SQS; empty if the record has none.
+        original_sqs_message_id: how SQS called the message before it went through a dead-letter queue; None if it says
+            nothing of that.
+        original_deduplication_id: its deduplication id then.
     """
 
     sqs_message_id: str = ""
@@ -34,12 +42,16 @@ class SqsRecord:
     sent_at: datetime | None = None
     deduplication_id: str | None = None
     trace_header: str | None = None
+    receipt_handle: str = ""
+    original_sqs_message_id: str | None = None
+    original_deduplication_id: str | None = None
 
     @classmethod
     def of(cls, record: object) -> SqsRecord:
         """Read one element of the `Records` of a Lambda event."""
         members = _mapping(record)
         attributes = _mapping(members.get("attributes"))
+        dead_letter = _dead_letter(members)
         return cls(
             sqs_message_id=_text(members.get("messageId")),
             queue_arn=_text(members.get("eventSourceARN")),
@@ -48,6 +60,9 @@ class SqsRecord:
             sent_at=_instant(_whole_number(attributes.get("SentTimestamp"))),
             deduplication_id=_text(attributes.get("MessageDeduplicationId")) or None,
             trace_header=_text(attributes.get("AWSTraceHeader")) or None,
+            receipt_handle=_text(members.get("receiptHandle")),
+            original_sqs_message_id=_text(dead_letter.get("sqs_message_id")) or None,
+            original_deduplication_id=_text(dead_letter.get("deduplication_id")) or None,
         )
 
     @property
@@ -68,6 +83,15 @@ def message_attributes_of(record: Mapping[str, Any]) -> dict[str, str | bytes]:
         elif isinstance(binary, str):
             found[name] = _decoded(binary)
     return found
+
+
+def _dead_letter(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a dead letter says of itself."""
+    attribute = _mapping(_mapping(record.get("messageAttributes")).get(DEAD_LETTER_ATTRIBUTE))
+    try:
+        return _mapping(json.loads(_text(attribute.get("stringValue"))))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

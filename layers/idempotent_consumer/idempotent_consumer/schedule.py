@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from idempotent_consumer.delivery import Delivery
 from idempotent_consumer.outcome import Outcome, Settlement
+
+MOST_GIVEN_UP = 10
+"""Deliveries that are handed out together to be dead-lettered, at most: what one request to SQS takes."""
+
+
+class GivenUp(tuple[Delivery, ...]):
+    """Hold deliveries whose turn has come to be dead-lettered."""
 
 
 class _Lane:
@@ -32,23 +39,32 @@ class Schedule:
     Hand out windows to admit and deliveries to handle; workers share it.
 
     It keeps three rules. In a lane, a delivery waits for the one before it, and does not start at all if that was not
-    acknowledged. Deliveries with one key (and different content, for equals are folded) are admitted one after the
-    other's outcome. With `heads_only`, only a delivery whose turn has come is admitted, so that a lane which stops
-    leaves no claim behind.
+    acknowledged; dead letters, too, are made in the lane's order. Deliveries with one key (and different content, for
+    equals are folded) are admitted one after the other's outcome. With `heads_only`, only a delivery whose turn has
+    come is admitted, so that a lane which stops leaves no claim behind.
 
     All calls together cost as much as there are deliveries.
 
     Args:
         lanes: in the order in which they are to start.
         heads_only: whether to admit nothing ahead within a lane.
+        gives_up: tells of a delivery with its outcome whether it is to be dead-lettered.
     """
 
-    def __init__(self, lanes: Iterable[Sequence[Delivery]], *, heads_only: bool) -> None:
+    def __init__(
+        self,
+        lanes: Iterable[Sequence[Delivery]],
+        *,
+        heads_only: bool,
+        gives_up: Callable[[Delivery], bool] = lambda _: False,
+    ) -> None:
         self._heads_only = heads_only
+        self._gives_up = gives_up
         self._changed = threading.Condition()
         self._lane_of: dict[Delivery, _Lane] = {}
         self._waiting: deque[_Lane] = deque()  # have deliveries to admit
         self._ready: deque[Delivery] = deque()  # admitted, and their turn has come
+        self._given_up: deque[Delivery] = deque()  # to be dead-lettered, and their turn has come
         self._holders: dict[str, Delivery] = {}  # by key: the one delivery between admission and outcome
         self._parked: dict[str, deque[_Lane]] = {}  # by key: lanes whose next delivery waits for its holder
         self._in_hand = 0  # windows and deliveries that workers have taken
@@ -57,7 +73,7 @@ class Schedule:
             self._lane_of.update(dict.fromkeys(deliveries, lane))
             self._advance(lane)
 
-    def take(self, most: int) -> Delivery | list[Delivery] | None:
+    def take(self, most: int) -> Delivery | GivenUp | list[Delivery] | None:
         """
         Take the next thing to do; wait where only another worker's result can tell.
 
@@ -65,12 +81,12 @@ class Schedule:
             most: size of a window.
 
         Returns:
-            A delivery to handle, a window of deliveries to admit, or None when all is done. The caller hands it back
-            with `settled` or `admitted`, whatever happens.
+            A delivery to handle, some to dead-letter, a window of deliveries to admit, or None when all is done. The
+            caller hands it back with `settled`, `dead_lettered` or `admitted`, whatever happens.
         """
         with self._changed:
             while True:
-                taken = self._ready.popleft() if self._ready else self._next_window(most)
+                taken = self._next_given_up() or (self._ready.popleft() if self._ready else self._next_window(most))
                 if taken:
                     self._in_hand += 1
                     return taken
@@ -98,6 +114,18 @@ class Schedule:
             self._free_key(delivery)
             self._advance(lane)
             self._hand_back()
+
+    def dead_lettered(self, given_up: GivenUp) -> None:
+        """Take deliveries back that were to be dead-lettered; those that could not be will come back."""
+        with self._changed:
+            for delivery in given_up:
+                lane = self._lane_of[delivery]
+                lane.is_running = False
+                self._advance(lane)
+            self._hand_back()
+
+    def _next_given_up(self) -> GivenUp:
+        return GivenUp(self._given_up.popleft() for _ in range(min(MOST_GIVEN_UP, len(self._given_up))))
 
     def _next_window(self, most: int) -> list[Delivery]:
         window: list[Delivery] = []
@@ -137,7 +165,13 @@ class Schedule:
                 else:
                     self._queue(lane)
                 return
-            if not head.is_acknowledged:
+            if not head.is_acknowledged and lane.is_running:
+                return  # what becomes of it is still in a worker's hands
+            if not head.is_acknowledged and not head.is_given_up and self._gives_up(head):
+                head.is_given_up = lane.is_running = True
+                self._given_up.append(head)
+                return
+            if not head.lets_lane_go_on:
                 self._stop(lane, head)
                 return
             lane.acknowledged += 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from botocore.exceptions import ClientError, NoRegionError, ParamValidationError
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.errors import ConfigurationError
+from idempotent_consumer.metering import ask_sqs
 from idempotent_consumer.outgoing import LARGEST_MESSAGE_BYTES, size_of
 from idempotent_consumer.requesting import PASSING_CODES, REQUEST_ERRORS, Patience, may_have_arrived, may_pass
 from idempotent_consumer.settings import (
@@ -80,16 +82,20 @@ class NotTaken:
     may_have_arrived: bool = False
 
 
-def make_client() -> SQSClient:
+def make_client(connect_timeout_s: float = CONNECT_TIMEOUT_S, read_timeout_s: float = READ_TIMEOUT_S) -> SQSClient:
     """
     Make boto3's client of SQS, with timeouts of seconds and without retries of its own: they are made here.
+
+    Args:
+        connect_timeout_s: seconds that SQS has to take a connection.
+        read_timeout_s: seconds that it has to answer.
 
     Raises:
         ConfigurationError: there is no AWS region.
     """
     config = Config(
-        connect_timeout=CONNECT_TIMEOUT_S,
-        read_timeout=READ_TIMEOUT_S,
+        connect_timeout=connect_timeout_s,
+        read_timeout=read_timeout_s,
         retries={"total_max_attempts": 1},
         max_pool_connections=MOST_CONCURRENT,
     )
@@ -97,6 +103,27 @@ def make_client() -> SQSClient:
         return boto3.client("sqs", config=config)
     except NoRegionError as error:
         raise ConfigurationError("there is no AWS region: set AWS_DEFAULT_REGION") from error
+
+
+class SQSAccess:
+    """
+    Have the client of SQS made when it is first needed: most invocations need none.
+
+    Args:
+        client: boto3's client of SQS, instead of one that is made.
+        make: makes one.
+    """
+
+    def __init__(self, client: SQSClient | None = None, *, make: Callable[[], SQSClient] = make_client) -> None:
+        self._client = client
+        self._make = make
+        self._lock = threading.Lock()  # clients are not made safely by several threads
+
+    def client(self) -> SQSClient:
+        """Return the client."""
+        with self._lock:
+            self._client = self._client or self._make()
+            return self._client
 
 
 def keeps_order(queue_url: str) -> bool:
@@ -199,9 +226,10 @@ class _Exchange:
         self._tries += 1
         self._failure = None
         try:
-            response = self._client.send_message_batch(
+            response = ask_sqs(
+                self._client.send_message_batch,
                 QueueUrl=self._queue_url,
-                Entries=[{"Id": each, **self._entries[each]} for each in ids],  # type: ignore[typeddict-item]
+                Entries=[{"Id": each, **self._entries[each]} for each in ids],
             )
         except REQUEST_ERRORS as error:
             self._failure = error

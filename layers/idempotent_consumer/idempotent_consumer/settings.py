@@ -51,6 +51,24 @@ WINDOW = 25
 MOST_SENDING_TRIES = 8
 """Tries of one request to SQS, within the budget above: what a throttle of a second needs, pauses included."""
 
+SHAPING_CONNECT_TIMEOUT_S = 0.25
+SHAPING_READ_TIMEOUT_S = 0.5
+LONGEST_SHAPING_MS = int(1_000 * (SHAPING_CONNECT_TIMEOUT_S + SHAPING_READ_TIMEOUT_S))
+"""SQS is told of waits at the very end of an invocation, in the time that is kept back: one request has to fit in."""
+
+LONGEST_WAIT = timedelta(hours=11, minutes=30)
+"""SQS keeps a delivery from coming back for 12 hours after its receive at most, and refuses a request that would pass
+them. Before it, the invocation may have waited for its batch for 5 minutes, and lasted 15."""
+
+BACKOFF_BASE = timedelta(seconds=20)
+BACKOFF_CAP = timedelta(minutes=15)
+"""A message whose handler raises has its DEFAULT_MAX_RECEIVE_COUNT tries within minutes: longer than a deploy or a
+failover of what it calls, and shorter than anybody waits."""
+
+OUTAGE_BACKOFF_BASE = timedelta(minutes=2)
+OUTAGE_BACKOFF_CAP = timedelta(minutes=30)
+"""With these a message outlasts hours without a store before its queue's own receives are spent."""
+
 LARGEST_DECODED_BYTES = 10 * 1024 * 1024
 """What a compressed or encoded body may hold, unless its consumer allows more: ten times the largest body of SQS. A
 megabyte of gzip can hold a gigabyte, and a function of 128 MB is killed with the whole batch long before."""
@@ -74,14 +92,21 @@ class Settings:
 
     Attributes:
         processed_messages_table: name of the table of processed messages (`PROCESSED_MESSAGES_TABLE`); None if unset.
-        max_receive_count: receives after which a failing message is to be given up (`MAX_RECEIVE_COUNT`, default 5). It
-            is checked, and used once dead-letter copies exist.
+        dead_letter_queue_url: where messages go that are given up (`DEAD_LETTER_QUEUE_URL`); None if unset: none is.
+        queue_urls: of the queues that feed the function (`QUEUE_URL`, separated by commas), whose redelivery is shaped.
+        backoff_base: the longest wait after a message's first receive (`BACKOFF_BASE_SECONDS`).
+        backoff_cap: the longest wait of all (`BACKOFF_CAP_SECONDS`).
+        max_receive_count: receives at which a message is given up whose handler raises (`MAX_RECEIVE_COUNT`; 5).
         idempotency_disabled: for development only: every delivery is handled, nothing is recognised
             (`IDEMPOTENCY_DISABLED`).
         shortest_retention: what a consumer's retention may not be under; only tests set it, and no variable does.
     """
 
     processed_messages_table: str | None = None
+    dead_letter_queue_url: str | None = None
+    queue_urls: tuple[str, ...] = ()
+    backoff_base: timedelta = BACKOFF_BASE
+    backoff_cap: timedelta = BACKOFF_CAP
     max_receive_count: int = DEFAULT_MAX_RECEIVE_COUNT
     idempotency_disabled: bool = False
     shortest_retention: timedelta = SHORTEST_RETENTION
@@ -116,16 +141,42 @@ def current_trace_header(environment: Mapping[str, str] | None = None) -> str | 
     return environment.get("_X_AMZN_TRACE_ID", "").strip() or None
 
 
+def is_traced(environment: Mapping[str, str] | None = None) -> bool:
+    """Tell whether Lambda has X-Ray trace the invocation under way, and POWERTOOLS_TRACE_DISABLED is not set."""
+    environment = os.environ if environment is None else environment
+    is_forbidden = environment.get("POWERTOOLS_TRACE_DISABLED", "").strip().lower() in _TRUE
+    is_sampled = "Sampled=1" in (current_trace_header(environment) or "")
+    return is_sampled and not is_forbidden and "LAMBDA_TASK_ROOT" in environment
+
+
 def read_settings(environment: Mapping[str, str] | None = None) -> tuple[Settings, list[str]]:
     """Return the settings as far as they can be read, and every problem with the rest."""
     environment = os.environ if environment is None else environment
     problems: list[str] = []
     settings = Settings(
         processed_messages_table=environment.get("PROCESSED_MESSAGES_TABLE", "").strip() or None,
+        dead_letter_queue_url=next(iter(_urls(environment, "DEAD_LETTER_QUEUE_URL", problems, most=1)), None),
+        queue_urls=_urls(environment, "QUEUE_URL", problems),
+        backoff_base=_seconds(environment, "BACKOFF_BASE_SECONDS", BACKOFF_BASE, problems),
+        backoff_cap=_seconds(environment, "BACKOFF_CAP_SECONDS", BACKOFF_CAP, problems),
         max_receive_count=_count(environment, "MAX_RECEIVE_COUNT", DEFAULT_MAX_RECEIVE_COUNT, problems),
         idempotency_disabled=_flag(environment, "IDEMPOTENCY_DISABLED", problems),
     )
     return settings, problems
+
+
+def _urls(environment: Mapping[str, str], name: str, problems: list[str], most: int | None = None) -> tuple[str, ...]:
+    urls = tuple(filter(None, map(str.strip, environment.get(name, "").split(","))))
+    if any("://" not in url for url in urls) or (most is not None and len(urls) > most):
+        problems.append(
+            f"{name} is {environment[name]!r}: give the URL of {'a queue' if most else 'queues, with commas'}"
+        )
+        return ()
+    return urls
+
+
+def _seconds(environment: Mapping[str, str], name: str, default: timedelta, problems: list[str]) -> timedelta:
+    return timedelta(seconds=_count(environment, name, default // timedelta(seconds=1), problems))
 
 
 def _count(environment: Mapping[str, str], name: str, default: int, problems: list[str]) -> int:

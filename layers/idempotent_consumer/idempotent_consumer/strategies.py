@@ -178,14 +178,14 @@ def sqs_message_id() -> MessageIdStrategy:
     """
     Take SQS's own `messageId`.
 
-    It knows again what SQS itself delivers twice, and nothing else: a producer that sends again gets a new one, and so
-    does a redrive from the dead-letter queue.
+    It knows again what SQS itself delivers twice, and nothing else: a producer that sends again gets a new one. A
+    message that was redriven keeps the one it had, if its dead letter tells.
     """
 
     def find(message: Message) -> Any:
-        if not message.sqs_message_id:
+        if not message.original_sqs_message_id:
             raise MissingMessageIdError("the record has no messageId")
-        return message.sqs_message_id
+        return message.original_sqs_message_id
 
     return find
 
@@ -196,16 +196,16 @@ def deduplication_id() -> MessageIdStrategy:
 
     SQS forgets it after five minutes, so that a producer may use it again for another message, above all where SQS
     makes it of the content: that other message is then a duplicate, or rejected. Only take it where your producers
-    never do, or together with what tells the two apart: `all_of(deduplication_id(), body_field("sent_at"))`. A move to
-    a dead-letter queue replaces it.
+    never do, or together with what tells the two apart: `all_of(deduplication_id(), body_field("sent_at"))`. When SQS
+    itself moves a message to a dead-letter queue it replaces the id; a dead letter of ours keeps it.
 
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/using-messagededuplicationid-property.html
     """
 
     def find(message: Message) -> Any:
-        if message.deduplication_id is None:
+        if message.original_deduplication_id is None:
             raise MissingMessageIdError("there is no deduplication id: only FIFO queues have them")
-        values = [message.queue_arn or None, message.group_id, message.deduplication_id]
+        values = [message.queue_arn or None, message.group_id, message.original_deduplication_id]
         return _together(["the queue's ARN", "the message group", "the deduplication id"], values, message)
 
     return find
