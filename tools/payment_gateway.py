@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -18,8 +18,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-HOLD_SECONDS = 60.0
-"""The longest that an answer is held back, so that a forgotten hold cannot block for ever."""
+MOST_SIGNS_OF_LIFE = 60
+"""So many are given while an answer is held back, so that a forgotten hold cannot block for ever."""
+SIGN_OF_LIFE_SECONDS = 1.0
+"""Time between two of them: a caller whose patience is longer keeps waiting."""
 STOP_SECONDS = 0.02
 """How often the server looks whether it has to stop."""
 
@@ -126,11 +128,14 @@ class PaymentGateway:
             released.set()
             del self._holds[payment_id]
 
-    def answer(self, request: Charge) -> Answer:
-        """Charge, then wait for as long as the answer is held back."""
+    def answer(self, request: Charge, give_sign_of_life: Callable[[], None]) -> Answer:
+        """Charge, then wait for as long as the answer is held back, and let the caller know that it will come."""
         answer = self.ledger.charge(request)
         if hold := self._holds.get(request.payment_id):
-            hold.wait(HOLD_SECONDS)
+            for _ in range(MOST_SIGNS_OF_LIFE):
+                if hold.wait(SIGN_OF_LIFE_SECONDS):
+                    break
+                give_sign_of_life()
         return answer
 
 
@@ -167,10 +172,15 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError as problem:
             self._send(_refusal(HTTPStatus.BAD_REQUEST, str(problem)))
             return
-        self._send(self.server.gateway.answer(request))
+        self._send(self.server.gateway.answer(request, self._send_sign_of_life))
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's name
         """Keep silent: the ledger tells what happened."""
+
+    def _send_sign_of_life(self) -> None:
+        self.send_response_only(HTTPStatus.CONTINUE)  # which clients pass over, however many there are
+        self.end_headers()
+        self.wfile.flush()
 
     def _send(self, answer: Answer) -> None:
         body = json.dumps(answer.body).encode()

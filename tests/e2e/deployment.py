@@ -3,13 +3,14 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 from uuid import uuid4
 
 import psutil
 
 from tools.demo.deliveries import Delivery, read_deliveries
+from tools.demo.letters import Letter
 from tools.demo.observing import Observer
 from tools.demo.outgoing import Outgoing
 from tools.demo.queues import Queue
@@ -18,9 +19,7 @@ from tools.demo.sending import send
 from tools.local_aws import LocalStack
 from tools.payment_gateway import PaymentGateway
 
-RECEIVES = 4
-"""Receives after which SQS moves a message to the dead-letter queue."""
-PARAMETERS = {**SHORT_WAITS, "RedriveReceiveCount": RECEIVES}
+PARAMETERS = SHORT_WAITS
 PATIENCE_SECONDS = 60.0
 POLL_SECONDS = 0.2
 
@@ -71,11 +70,28 @@ class Deployment:
         """Tell whether a function is done with a message."""
         return any(delivery.acknowledged for delivery in self.deliveries(queue, sqs_message_id))
 
-    def dead_letters(self, queue: Queue) -> list[str]:
-        """Return the ids of the messages in a dead-letter queue, and leave them as they are."""
+    def dead_letters(self, queue: Queue) -> dict[str, Letter]:
+        """Return the messages in a dead-letter queue by their first SQS message id, and leave them as they are."""
         url = self.observer.channels[queue].dead_letter_url
-        answer = self.stack.clients.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
-        return [message["MessageId"] for message in answer.get("Messages", [])]
+        answer = self.stack.clients.sqs.receive_message(
+            QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0, MessageAttributeNames=["All"]
+        )
+        letters = [Letter.of(queue, message) for message in answer.get("Messages", [])]
+        return {letter.sqs_message_id: letter for letter in letters}
+
+    @contextmanager
+    def redelivery(self, queue: Queue, *, receives: int, after_seconds: int) -> Iterator[None]:
+        """Let SQS move a message after so many receives, and deliver it again by itself only after so long."""
+        sqs, url = self.stack.clients.sqs, self.observer.channels[queue].url
+        answer = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["RedrivePolicy", "VisibilityTimeout"])
+        before = answer["Attributes"]
+        limited = json.dumps({**json.loads(before["RedrivePolicy"]), "maxReceiveCount": receives})
+        now = {"RedrivePolicy": limited, "VisibilityTimeout": str(after_seconds)}
+        sqs.set_queue_attributes(QueueUrl=url, Attributes=now)
+        try:
+            yield
+        finally:
+            sqs.set_queue_attributes(QueueUrl=url, Attributes=before)
 
     def charges(self, payment_id: str) -> int:
         """Return how often a payment was charged."""
@@ -114,14 +130,13 @@ class Deployment:
     def kill(self, queue: Queue) -> int:
         """Kill the processes of a queue's function, as an out-of-memory does, and return how many there were."""
         name = self.functions[queue]
-        workers = [
-            process
-            for process in psutil.Process(self.stack.aws.pid).children(recursive=True)
-            if any(name in argument for argument in process.cmdline())
-        ]
-        for worker in workers:
-            worker.kill()
-        return len(workers)
+        killed = 0
+        for process in psutil.Process(self.stack.aws.pid).children(recursive=True):
+            with suppress(psutil.Error):  # it has ended by itself meanwhile, such as one that was idle for long
+                if any(name in argument for argument in process.cmdline()):
+                    process.kill()
+                    killed += 1
+        return killed
 
 
 def payment(payment_id: str | None = None) -> Outgoing:

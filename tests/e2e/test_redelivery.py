@@ -1,6 +1,6 @@
-"""Messages that fail, are poison, or meet a crash, over real queues and real function processes."""
+"""Messages that fail, come again, or meet a crash, over real queues and real function processes."""
 
-from tests.e2e.deployment import RECEIVES, Deployment, eventually, order, payment, step
+from tests.e2e.deployment import Deployment, eventually, order, payment
 from tools.demo.queues import Queue
 
 
@@ -27,20 +27,6 @@ def test_neighbours_of_a_failed_message_are_not_handled_again(deployment: Deploy
     assert deployment.outcomes(Queue.PAYMENTS, before) == ["PROCESSED"]
     assert deployment.outcomes(Queue.PAYMENTS, after) == ["PROCESSED"]
     assert [len(deployment.gateway.ledger.attempts(each.business_id)) for each in (first, failing, last)] == [1, 2, 1]
-
-
-def test_poison_message_is_in_the_dead_letter_queue_after_the_receive_count(deployment: Deployment) -> None:
-    declined, unknown = payment(), step("s-poisoned", "teleported")
-    deployment.gateway.ledger.declined.add(declined.business_id)
-
-    (on_standard,) = deployment.send(declined)
-    (on_fifo,) = deployment.send(unknown)
-
-    assert eventually(lambda: on_standard in deployment.dead_letters(Queue.PAYMENTS))
-    assert eventually(lambda: on_fifo in deployment.dead_letters(Queue.SHIPMENTS))
-    assert deployment.outcomes(Queue.PAYMENTS, on_standard) == ["REJECTED"] * RECEIVES
-    assert deployment.outcomes(Queue.SHIPMENTS, on_fifo) == ["REJECTED"] * RECEIVES
-    assert deployment.charges(declined.business_id) == 0
 
 
 def test_message_sent_three_times_in_one_batch_and_again_later_has_one_effect(deployment: Deployment) -> None:

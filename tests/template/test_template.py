@@ -10,7 +10,17 @@ from typing import Any
 import pytest
 
 from idempotent_consumer.item import ProcessedMessageItem
-from idempotent_consumer.settings import DEFAULT_MAX_RECEIVE_COUNT, DEFAULT_RETENTION, Settings
+from idempotent_consumer.settings import (
+    BACKOFF_BASE,
+    BACKOFF_CAP,
+    DEFAULT_MAX_RECEIVE_COUNT,
+    DEFAULT_RETENTION,
+    LONGEST_TRY_MS,
+    LONGEST_WAIT,
+    RESERVE_MS,
+    RESERVE_SHARE,
+    Settings,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -83,7 +93,14 @@ def test_the_layer_reads_its_settings_by_the_names_that_the_template_gives(templ
 
     settings = Settings.from_environment(values)
 
-    assert set(given) == {"MAX_RECEIVE_COUNT", "PROCESSED_MESSAGES_TABLE"}
+    assert set(given) == {
+        "BACKOFF_BASE_SECONDS",
+        "BACKOFF_CAP_SECONDS",
+        "MAX_RECEIVE_COUNT",
+        "PROCESSED_MESSAGES_TABLE",
+    }
+    assert settings.backoff_base.seconds == int(values["BACKOFF_BASE_SECONDS"])
+    assert settings.backoff_cap.seconds == int(values["BACKOFF_CAP_SECONDS"])
     assert settings.max_receive_count == int(values["MAX_RECEIVE_COUNT"])
     assert settings.processed_messages_table == values["PROCESSED_MESSAGES_TABLE"]
 
@@ -94,6 +111,12 @@ def test_a_delivery_stays_hidden_for_six_times_the_timeout_and_the_window(templa
     assert default(template, "VisibilityTimeout") == at_least
     for queue in source_queues_of(template).values():
         assert queue["VisibilityTimeout"] == {"Ref": "VisibilityTimeout"}
+
+
+def test_the_shortest_function_has_the_time_to_write_a_dead_letter(template: Mapping[str, Any]) -> None:
+    shortest_ms = 1_000 * template["Parameters"]["FunctionTimeout"]["MinValue"]
+
+    assert shortest_ms - min(RESERVE_MS, RESERVE_SHARE * shortest_ms) > LONGEST_TRY_MS
 
 
 def test_sqs_moves_a_message_five_receives_after_the_layer_gives_it_up(template: Mapping[str, Any]) -> None:
@@ -230,4 +253,41 @@ def test_each_role_may_send_to_the_queues_that_its_function_is_told_of_and_to_no
         }
 
     assert {(name, queue, "Arn") for name, queue in told} == granted
-    assert told == {("ChargePaymentFunction", "ReceiptsQueue")}
+    assert ("ChargePaymentFunction", "ReceiptsQueue") in told
+
+
+def test_each_function_knows_its_queue_and_the_queue_of_its_dead_letters(template: Mapping[str, Any]) -> None:
+    for function in functions_of(template).values():
+        [queue] = [event["Properties"]["Queue"]["Fn::GetAtt"][0] for event in function["Events"].values()]
+        redrive = template["Resources"][queue]["Properties"]["RedrivePolicy"]
+        variables = function["Environment"]["Variables"]
+
+        assert variables["QUEUE_URL"] == {"Ref": queue}
+        assert variables["DEAD_LETTER_QUEUE_URL"] == {"Ref": redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]}
+
+
+def test_each_role_may_shape_the_redelivery_of_its_own_queue_only(template: Mapping[str, Any]) -> None:
+    for function in functions_of(template).values():
+        [queue] = [event["Properties"]["Queue"]["Fn::GetAtt"][0] for event in function["Events"].values()]
+        role = template["Resources"][function["Role"]["Fn::GetAtt"][0]]["Properties"]
+        statements = [each for policy in role["Policies"] for each in policy["PolicyDocument"]["Statement"]]
+
+        shaping = [each["Resource"] for each in statements if "sqs:ChangeMessageVisibility" in each["Action"]]
+        assert shaping == [{"Fn::GetAtt": [queue, "Arn"]}]
+
+
+def test_only_x_ray_which_has_no_resources_is_granted_on_all_of_them(template: Mapping[str, Any]) -> None:
+    for role in resources_of(template, "AWS::IAM::Role").values():
+        statements = [
+            each for policy in role["Properties"]["Policies"] for each in policy["PolicyDocument"]["Statement"]
+        ]
+
+        assert [each["Action"] for each in statements if each["Resource"] == "*"] == [
+            ["xray:PutTraceSegments", "xray:PutTelemetryRecords"]
+        ]
+
+
+def test_the_backoff_of_the_template_is_the_layers_own(template: Mapping[str, Any]) -> None:
+    assert timedelta(seconds=default(template, "BackoffBase")) == BACKOFF_BASE
+    assert timedelta(seconds=default(template, "BackoffCap")) == BACKOFF_CAP
+    assert timedelta(seconds=template["Parameters"]["BackoffCap"]["MaxValue"]) == LONGEST_WAIT

@@ -14,7 +14,7 @@ def test_delivery_lines_are_found_among_all_others() -> None:
     lines = [
         "START RequestId: 1 Version: $LATEST",
         '{"_aws": {"CloudWatchMetrics": []}, "PROCESSED": [1.0]}',
-        line("m-1", "PROCESSED"),
+        line("m-1", "PROCESSED", age_ms=1_500),
         '{"level": "INFO", "message": "something else"}',
         "[1, 2]",
         line("m-2", "REJECTED", acknowledged=False, message_id=None, reason="no usable id"),
@@ -22,7 +22,7 @@ def test_delivery_lines_are_found_among_all_others() -> None:
     ]
 
     assert parse_deliveries(lines) == [
-        Delivery("m-1", "o-1", "PROCESSED", acknowledged=True, reason=None),
+        Delivery("m-1", "o-1", "PROCESSED", acknowledged=True, reason=None, age_ms=1_500),
         Delivery("m-2", None, "REJECTED", acknowledged=False, reason="no usable id"),
     ]
 

@@ -1,11 +1,17 @@
 """Each proof of the demo fails where it has to, and names the offender."""
 
+import json
+
+from tools.demo.deliveries import Delivery
+from tools.demo.letters import Letter
 from tools.demo.outgoing import Order, Outgoing
 from tools.demo.proofs import (
     StoredOrder,
+    handled_again_before_given_up,
     left_over_messages,
     lost_messages,
     not_sent,
+    unexplained,
     wrong_charges,
     wrong_dead_letters,
     wrong_histories,
@@ -170,3 +176,38 @@ def test_missing_poison_and_innocent_dead_letters_offend() -> None:
         "payments p-1 (1) does not belong there",
         "unknown does not belong there",
     ]
+
+
+def test_dead_letter_with_consumer_and_reason_has_no_offender() -> None:
+    assert unexplained([Letter(Queue.ORDERS, "1", "place-order", "InvalidOrder: no lines")]) == []
+
+
+def test_dead_letter_that_sqs_has_moved_without_a_word_offends() -> None:
+    message = {"MessageId": "1", "MessageAttributes": {"message-id": {"StringValue": "o-1"}}}
+
+    assert unexplained([Letter.of(Queue.ORDERS, message)]) == ["orders (1)"]
+    assert unexplained([Letter(Queue.ORDERS, "2", "place-order", "")]) == ["orders (2)"]
+
+
+def test_letter_is_known_by_the_id_that_its_message_had_in_its_queue() -> None:
+    explanation = {"sqs_message_id": "first", "consumer": "place-order", "reason": "no"}
+    message = {
+        "MessageId": "of-the-copy",
+        "MessageAttributes": {"dead-letter": {"DataType": "String", "StringValue": json.dumps(explanation)}},
+    }
+
+    assert Letter.of(Queue.ORDERS, message) == Letter(Queue.ORDERS, "first", "place-order", "no")
+
+
+def test_dead_letter_that_was_judged_once_has_no_offender_however_often_it_was_put_off() -> None:
+    outcomes = ["DEFERRED", "DEFERRED", "REJECTED"]
+    deliveries = {Queue.ORDERS: [Delivery("1", None, outcome, False, "") for outcome in outcomes]}
+
+    assert handled_again_before_given_up([Letter(Queue.ORDERS, "1")], deliveries) == []
+
+
+def test_dead_letter_that_was_judged_again_or_never_offends() -> None:
+    deliveries = {Queue.ORDERS: [Delivery("1", None, "REJECTED", False, "")] * 2}
+    letters = [Letter(Queue.ORDERS, "1"), Letter(Queue.ORDERS, "2")]
+
+    assert handled_again_before_given_up(letters, deliveries) == ["orders (1): 2 times", "orders (2): 0 times"]

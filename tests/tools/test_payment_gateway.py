@@ -1,14 +1,16 @@
 """The local payment gateway charges once for each idempotency key, and fails where it is told to."""
 
 import json
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import urllib3
 
-from tools.payment_gateway import PaymentGateway
+from tools.payment_gateway import SIGN_OF_LIFE_SECONDS, PaymentGateway
 
 PAYMENT = {"payment_id": "p-1", "amount_cents": 1999, "currency": "EUR"}
 
@@ -96,6 +98,18 @@ def test_held_back_answer_is_of_a_charge_that_was_made(gateway: PaymentGateway) 
         assert waiting.result()[0] == 201
 
     assert charged(gateway) == ["p-1"]
+
+
+def test_caller_who_hears_nothing_for_a_while_is_told_that_the_answer_will_come(gateway: PaymentGateway) -> None:
+    patience = 1.5 * SIGN_OF_LIFE_SECONDS
+
+    with socket.create_connection(("127.0.0.1", urlsplit(gateway.url).port or 0), timeout=patience) as caller:
+        with gateway.holding_back_the_answer("p-1"):
+            body = json.dumps(PAYMENT).encode()
+            caller.sendall(b"POST /charges HTTP/1.1\r\nIdempotency-Key: key-1\r\n")
+            caller.sendall(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            assert caller.recv(1_000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert caller.recv(1_000).startswith(b"HTTP/1.1 201 Created\r\n")
 
 
 def test_ledger_is_to_be_had_over_http(gateway: PaymentGateway) -> None:

@@ -1,9 +1,13 @@
 """The local roles get exactly what AWS would have let them do anyway."""
 
+from pathlib import Path
+
 import pytest
 
 from tools.local_aws.role_aliases import batch_aliases
+from tools.template import Template
 
+ROOT = Path(__file__).resolve().parents[2]
 QUEUE = "arn:aws:sqs:us-east-1:000000000000:orders"
 TABLE = "arn:aws:dynamodb:us-east-1:000000000000:table/processed"
 
@@ -75,3 +79,22 @@ def test_condition_and_denial_are_carried_over_but_not_the_statement_id() -> Non
 def test_inverted_statement_is_refused_since_nothing_exact_follows_from_it(inverted: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="NotAction and NotResource"):
         batch_aliases([{"Effect": "Allow", "Action": "sqs:SendMessage", **inverted}])
+
+
+def test_every_role_of_the_template_may_in_batches_what_it_may_one_by_one() -> None:
+    resources = Template.read(ROOT / "template.yaml").resources
+    functions = [body["Properties"] for body in resources.values() if body["Type"] == "AWS::Serverless::Function"]
+
+    for function in functions:
+        (policy,) = resources[function["Role"]["Fn::GetAtt"][0]]["Properties"]["Policies"]
+        (queue,) = (event["Properties"]["Queue"] for event in function["Events"].values())
+        dead_letters = {"Fn::GetAtt": [function["Environment"]["Variables"]["DEAD_LETTER_QUEUE_URL"]["Ref"], "Arn"]}
+        aliases = batch_aliases(policy["PolicyDocument"]["Statement"])
+
+        assert {
+            "Effect": "Allow",
+            "Action": ["sqs:ChangeMessageVisibilityBatch", "sqs:DeleteMessageBatch"],
+            "Resource": queue,
+        } in aliases
+        assert {"Effect": "Allow", "Action": ["sqs:SendMessageBatch"], "Resource": dead_letters} in aliases
+    assert len(functions) == 4

@@ -16,13 +16,19 @@ DELIVERY_LINES = '{ $.message = "delivery" }'
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Hold what became of one arrival of a message."""
+    """
+    Hold what became of one arrival of a message.
+
+    Attributes:
+        age_ms: time since the message was sent, in milliseconds.
+    """
 
     sqs_message_id: str
     message_id: str | None
     outcome: str
     acknowledged: bool
     reason: str | None
+    age_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,7 @@ def parse_deliveries(lines: Iterable[str]) -> list[Delivery]:
                     outcome=fields["outcome"],
                     acknowledged=fields["acknowledged"],
                     reason=fields.get("reason"),
+                    age_ms=fields.get("age_ms", 0),
                 )
             )
     return deliveries

@@ -11,6 +11,7 @@ from uuid import uuid4
 from boto3.dynamodb.types import TypeDeserializer
 
 from tools.demo.deliveries import Delivery, read_deliveries
+from tools.demo.letters import Letter
 from tools.demo.proofs import StoredOrder
 from tools.demo.queues import Channel, Queue, channels_of
 from tools.local_aws import LocalStack
@@ -92,15 +93,13 @@ class Observer:
             self._clients.sqs.delete_message(QueueUrl=self._inbox_url, ReceiptHandle=message["ReceiptHandle"])
         return list(self._published)
 
-    def dead_letters(self) -> dict[Queue, list[str]]:
-        """Return the SQS message ids in each dead-letter queue; they are hidden there for a minute."""
-        return {
-            queue: [
-                message["MessageId"]
-                for message in self._receive_all(channel.dead_letter_url, visibility_seconds=PEEK_SECONDS)
-            ]
+    def dead_letters(self) -> list[Letter]:
+        """Return what is in the dead-letter queues; it is hidden there for a minute."""
+        return [
+            Letter.of(queue, message)
             for queue, channel in self.channels.items()
-        }
+            for message in self._receive_all(channel.dead_letter_url, visibility_seconds=PEEK_SECONDS)
+        ]
 
     def orders(self) -> dict[str, StoredOrder]:
         """Return all orders in the orders table."""

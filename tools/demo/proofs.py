@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tools.demo.deliveries import Delivery
+from tools.demo.letters import Letter
 from tools.demo.outgoing import Order, Outgoing
 from tools.demo.queues import Queue
 from tools.demo.sending import Sent
@@ -146,6 +148,30 @@ def wrong_dead_letters(sent: Iterable[Sent], dead_letters: Collection[str]) -> l
         if each not in by_id or not by_id[each].outgoing.poison
     ]
     return alive + innocent
+
+
+def unexplained(letters: Iterable[Letter]) -> list[str]:
+    """Return each dead letter that does not tell its consumer and its reason."""
+    return [
+        f"{letter.queue} ({letter.sqs_message_id})" for letter in letters if not (letter.consumer and letter.reason)
+    ]
+
+
+def handled_again_before_given_up(
+    letters: Iterable[Letter], deliveries: Mapping[Queue, Sequence[Delivery]]
+) -> list[str]:
+    """Return each dead letter of which more than one delivery got any further than being put off."""
+    judged = Counter(
+        delivery.sqs_message_id
+        for of_queue in deliveries.values()
+        for delivery in of_queue
+        if delivery.outcome != "DEFERRED"
+    )
+    return [
+        f"{letter.queue} ({letter.sqs_message_id}): {judged[letter.sqs_message_id]} times"
+        for letter in letters
+        if judged[letter.sqs_message_id] != 1
+    ]
 
 
 def _missing_or_unexpected(expected: Collection[str], seen: Collection[str]) -> list[str]:

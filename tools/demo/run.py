@@ -13,9 +13,11 @@ from tools.demo.outgoing import Outgoing
 from tools.demo.plan import Plan
 from tools.demo.proofs import (
     Proof,
+    handled_again_before_given_up,
     left_over_messages,
     lost_messages,
     not_sent,
+    unexplained,
     wrong_charges,
     wrong_dead_letters,
     wrong_histories,
@@ -33,12 +35,14 @@ from tools.local_aws import LocalStack
 from tools.payment_gateway import PaymentGateway
 
 SHORT_WAITS: dict[str, str | int] = {
-    "FunctionTimeout": 5,
-    "VisibilityTimeout": 6,  # AWS wants six times the timeout; here a failed message shall be back in seconds
+    "FunctionTimeout": 10,  # a dead letter is written only while one try of that cannot outlast the invocation
+    "VisibilityTimeout": 12,  # AWS wants six times the timeout; here what a crash leaves shall be back in seconds
     "BatchWindow": 0,
     "MaximumConcurrency": 2,
-    "MaxReceiveCount": 3,
-    "RedriveReceiveCount": 5,
+    "MaxReceiveCount": 5,
+    "RedriveReceiveCount": 10,
+    "BackoffBase": 2,
+    "BackoffCap": 8,
     "LogRetentionDays": 1,
 }
 PATIENCE_SECONDS = 90.0
@@ -101,7 +105,8 @@ class Run:
             for delivery in deliveries
             if delivery.acknowledged
         }
-        dead_letters = {each for queued in observer.dead_letters().values() for each in queued}
+        letters = observer.dead_letters()
+        dead_letters = {letter.sqs_message_id for letter in letters}
         initial = {**plan.stock, **plan.late_stock}
         return [
             Proof("everything that was planned has been sent", not_sent(plan.messages, self.sent)),
@@ -124,6 +129,11 @@ class Run:
                 lost_messages(self.sent, acknowledged, dead_letters),
             ),
             Proof("the dead-letter queues hold exactly the poison", wrong_dead_letters(self.sent, dead_letters)),
+            Proof("each dead letter says who gave it up, and why", unexplained(letters)),
+            Proof(
+                "no dead letter was handled more than once before it was given up",
+                handled_again_before_given_up(letters, snapshot.deliveries),
+            ),
         ]
 
     def _send(self, messages: Sequence[Outgoing]) -> None:

@@ -164,12 +164,9 @@ class Steps:
 
 def make_steps(random: Random, count: int) -> Steps:
     """Make the steps of shipments, some of them repeated at once or too late."""
-    # The unknown step is the last of its group. One further up would take its followers along into the dead-letter
-    # queue, if they came in the same batches: a lane waits behind a delivery that is not acknowledged.
-    poisoned = [
-        *(_step("s-poisoned", step) for step in STEPS[:2]),
-        _step("s-poisoned", "teleported", poison=True),
-    ]
+    # The unknown step stands between two others of its group, which goes on when it is in the dead-letter queue.
+    before, after = (_step("s-poisoned", step) for step in STEPS[:2])
+    poisoned = [before, _step("s-poisoned", "teleported", poison=True), after]
     duplicates = _duplicates_among(count)
     whole, rest = divmod(count - duplicates - len(poisoned), len(STEPS))
     sizes = [len(STEPS)] * whole + ([rest] if rest else [])

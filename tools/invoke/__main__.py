@@ -68,6 +68,10 @@ def invoke(
         raise typer.Exit(1)
 
 
+_QUEUE = "QUEUE_URL"
+"""No queue has delivered the event, so none is told when to deliver it again."""
+
+
 @contextmanager
 def _environment(
     resource: FunctionResource,
@@ -78,7 +82,7 @@ def _environment(
     own_aws: bool,
 ) -> Iterator[dict[str, str]]:
     """Yield the function's environment, and with it the AWS it meets. What was given with --env wins."""
-    settings = {name: setting for name, setting in resource.environment.items() if name not in given}
+    settings = {name: setting for name, setting in resource.environment.items() if name not in (*given, _QUEUE)}
     if own_aws or os.environ.get("AWS_ENDPOINT_URL"):
         yield {**given_aws.environment(settings), **given}
         return

@@ -12,6 +12,8 @@ from tools.invoke.refusal import RefusalError
 from tools.template import Setting
 
 _PROFILES = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE")
+_OPTIONAL = frozenset({"DEAD_LETTER_QUEUE_URL"})
+"""Unless it is named, no event out of a file ends among the dead letters of a deployed stack."""
 
 
 def environment(settings: Mapping[str, Setting]) -> dict[str, str]:
@@ -26,7 +28,7 @@ def environment(settings: Mapping[str, Setting]) -> dict[str, str]:
     """
     plain = {name: setting for name, setting in settings.items() if isinstance(setting, str)}
     variables = plain | os.environ
-    if missing := [name for name in settings if name not in variables]:
+    if missing := [name for name in settings if name not in variables and name not in _OPTIONAL]:
         needed = " ".join(f"--env {name}=VALUE" for name in missing)
         raise RefusalError(f"which resources of the deployed stack are meant? Add {needed}.")
     # A function knows no profiles: what this one comes to is handed over as plain variables.
