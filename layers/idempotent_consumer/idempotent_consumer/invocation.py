@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from idempotent_consumer.opening import open_delivery
 from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement, describe
 from idempotent_consumer.pace import Pace
 from idempotent_consumer.redelivery import Redelivery
+from idempotent_consumer.reporting import Reporter
 from idempotent_consumer.schedule import GivenUp, Schedule
 from idempotent_consumer.settings import LONGEST_TRY_MS
 from idempotent_consumer.store import Store
@@ -77,8 +77,7 @@ class Invocation:
             definition.backoff, definition.settings.queue_urls, definition.shaping_sqs, deadline
         )
         self._caller = Caller(observer.awaiting)
-        self._reported: dict[Delivery, DeliveryReport] = {}
-        self._longest_told_ms = 0  # time that the user's observer has taken at most
+        self._reporter = Reporter(definition.name, observer, definition.on_outcome, deadline)
 
     def run(self, records: Sequence[object]) -> list[DeliveryReport]:
         """
@@ -90,13 +89,13 @@ class Invocation:
         Returns:
             A report for each record, in the same order. Every handler that was started has ended.
         """
-        self._tell(self._observer.started)
+        self._reporter.tell(self._observer.started)
         with metered() as usage:
             deliveries = self._settled(records)
-            reports = [self._report(delivery) for delivery in deliveries]
+            reports = [self._reporter.report(delivery) for delivery in deliveries]
             self._shape_redelivery(deliveries)
         self._warn_of_overload(deliveries)
-        self._tell(self._observer.ended, reports, usage)
+        self._reporter.tell(self._observer.ended, reports, usage)
         return reports
 
     def _settled(self, records: Sequence[object]) -> Sequence[Delivery]:
@@ -185,14 +184,14 @@ class Invocation:
         began_ms = self._deadline.now_ms()
         delivery.is_handled = True
         try:
-            self._tell(self._observer.handling, delivery.record, delivery.message)
+            self._reporter.tell(self._observer.handling, delivery.record, delivery.message)
             try:
                 delivery.settle(self._handled(delivery))
             finally:
-                self._tell(self._observer.handled, delivery.settlement)
+                self._reporter.tell(self._observer.handled, delivery.settlement)
             delivery.duration_ms = self._deadline.now_ms() - began_ms
             if not self._dead_letters.gives_up(delivery):  # then it is reported once the letter is written
-                self._report(delivery)
+                self._reporter.report(delivery)
         finally:
             self._pace.run_took(self._deadline.now_ms() - began_ms)
 
@@ -259,7 +258,7 @@ class Invocation:
         try:
             self._mode.release(delivery.mark, self._store, self._deadline)
         except Exception as error:  # noqa: BLE001 - the claim ends with its lease anyway
-            self._tell(self._observer.release_failed, error)
+            self._reporter.tell(self._observer.release_failed, error)
 
     def _dead_letter(self, given_up: Sequence[Delivery]) -> None:
         """Copy deliveries to the dead-letter queue, if there is time: those that are not copied come back."""
@@ -268,11 +267,11 @@ class Invocation:
             if self._deadline.spare_ms() > LONGEST_TRY_MS:
                 left = self._dead_letters.copy(given_up)
             for delivery, reason in left:
-                self._tell(self._observer.not_dead_lettered, delivery.record.sqs_message_id, reason)
+                self._reporter.tell(self._observer.not_dead_lettered, delivery.record.sqs_message_id, reason)
         except Exception as error:  # noqa: BLE001 - as for any other reason why there is no copy
-            self._tell(self._observer.not_dead_lettered, given_up[0].record.sqs_message_id, describe(error))
+            self._reporter.tell(self._observer.not_dead_lettered, given_up[0].record.sqs_message_id, describe(error))
         for delivery in given_up:
-            self._report(delivery)
+            self._reporter.report(delivery)
 
     def _shape_redelivery(self, deliveries: Sequence[Delivery]) -> None:
         try:
@@ -280,41 +279,14 @@ class Invocation:
         except Exception as error:  # noqa: BLE001 - best effort: it all comes back, if not when we would like
             reasons = [describe(error)]
         for reason in reasons:
-            self._tell(self._observer.redelivery_not_shaped, reason)
-
-    # -- reporting ---------------------------------------------------------------------------------
-
-    def _report(self, delivery: Delivery) -> DeliveryReport:
-        """Report a delivery, once: as soon as it was handled, so that a later crash leaves its line, or at the end."""
-        if delivery not in self._reported:
-            self._reported[delivery] = report = delivery.report(self._definition.name, self._deadline.now_ms())
-            self._tell(self._observer.delivered, report)
-            self._tell_user(report)
-        return self._reported[delivery]
-
-    def _tell_user(self, report: DeliveryReport) -> None:
-        on_outcome = self._definition.on_outcome
-        # Not if it might take the time that SQS is to be answered in: it has been told of, in the log.
-        if on_outcome is None or (self._longest_told_ms and self._deadline.spare_ms() <= self._longest_told_ms):
-            return
-        began_ms = self._deadline.now_ms()
-        self._tell(on_outcome, report)
-        self._longest_told_ms = max(self._longest_told_ms, self._deadline.now_ms() - began_ms)
+            self._reporter.tell(self._observer.redelivery_not_shaped, reason)
 
     def _warn_of_overload(self, deliveries: Sequence[Delivery]) -> None:
         put_off = [delivery.record for delivery in deliveries if delivery.settlement is _NO_TIME]
         if again := [record for record in put_off if record.receive_count > 1]:
-            self._tell(self._observer.deferred_again, len(again), self._pace.longest_run_ms, self._deadline.total_ms)
-
-    def _tell(self, tell: Callable[..., None], *arguments: Any) -> None:
-        """Tell the observer. What it raises must not turn a processed message into a failed one."""
-        try:
-            tell(*arguments)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: BLE001 - the user's observer, a filter of logs, a closed stdout
-            with contextlib.suppress(Exception):
-                traceback.print_exc()
+            self._reporter.tell(
+                self._observer.deferred_again, len(again), self._pace.longest_run_ms, self._deadline.total_ms
+            )
 
 
 def _settle_the_rest(deliveries: Sequence[Delivery]) -> None:
