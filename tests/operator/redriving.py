@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, cast
+from uuid import uuid4
 
 from idempotent_consumer.testing import FakeClock
 from idempotent_consumer_operator.choosing import Choice
@@ -34,6 +35,7 @@ class Ground:
     def give_up(self, body: str, group: str | None = None, **said: Any) -> str:
         """Put a letter of ours into the dead-letter queue."""
         system = {"MessageGroupId": group} if group else {}
+        said.setdefault("sqs_message_id", f"first-{uuid4()}")
         return self.sqs.put(self.dead_letters, body, attributes=explanation(**said), system=system)
 
     def redrive(

@@ -107,7 +107,7 @@ def test_a_redrive_says_what_it_did(aws: Account, command: Command) -> None:
     seen = command("redrive", "place-order", "--error", "InvalidOrder", "--json")
 
     assert seen.code == 0
-    left = {"skipped": 1, "from_elsewhere": 0, "failed": [], "unseen": 0}
+    left = {"skipped": 1, "from_elsewhere": 0, "returned": 0, "failed": [], "unseen": 0}
     assert seen.document == {"redriven": 1, "dry_run": False, **left}
     assert aws.visible(aws.queue_url) == ["a"]
     assert aws.visible(aws.dead_letter_queue_url) == ["b"]

@@ -46,6 +46,37 @@ def test_only_what_the_filters_name_is_redriven_and_the_rest_is_visible_again(ch
     assert ground.sqs.visible(ground.dead_letters) == [body for body in "abc" if body not in taken]
 
 
+def test_what_is_given_up_again_at_once_is_redriven_once_and_named() -> None:
+    """The consumer is as fast as the redrive, and nothing has been mended: round and round it would go."""
+    ground = Ground()
+    for body in "abc":
+        ground.give_up(body, sqs_message_id=f"first-{body}")
+    redriving = ground.prepared()
+
+    def reject_what_has_arrived(name: str) -> None:
+        for held in ground.sqs.queues.pop(ground.queue, []):
+            ground.give_up(held.body, sqs_message_id=f"first-{held.body}")
+
+    ground.sqs.before = reject_what_has_arrived
+    tally = redriving.run()
+
+    assert (tally.redriven, tally.skipped, tally.returned) == (3, 3, 3)
+    assert sorted(ground.sqs.bodies(ground.dead_letters)) == ["a", "b", "c"]
+
+
+def test_two_letters_of_one_message_are_both_redriven() -> None:
+    """A crash between copy and acknowledgement left two; the consumer makes them one."""
+    ground = Ground()
+    for _ in range(2):
+        ground.give_up("a", sqs_message_id="first")
+        ground.clock.sleep_ms(120_000)
+
+    tally = ground.redrive(rate=1)
+
+    assert (tally.redriven, tally.returned) == (2, 0)
+    assert ground.sqs.bodies(ground.dead_letters) == []
+
+
 def test_a_redrive_ends_although_what_it_left_keeps_coming_back() -> None:
     ground = Ground()
     for number in range(30):

@@ -123,8 +123,13 @@ class DeadLetter:
             return at if at.tzinfo else at.replace(tzinfo=UTC)
         except ValueError:
             pass
-        sent_ms = self.system.get("SentTimestamp", "")
-        return datetime.fromtimestamp(int(sent_ms) / 1000, tz=UTC) if sent_ms.isdecimal() else None
+        return None if self.sent_ms is None else datetime.fromtimestamp(self.sent_ms / 1000, tz=UTC)
+
+    @property
+    def sent_ms(self) -> int | None:
+        """Return when SQS took the letter, in milliseconds since 1970; what it moved itself it took in the queue."""
+        text = self.system.get("SentTimestamp", "")
+        return int(text) if text.isdecimal() else None
 
     def _said_now(self, name: str) -> str | None:
         return None if self.is_moved_by_sqs else self._said(name)

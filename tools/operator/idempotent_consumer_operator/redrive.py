@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _OURS = (UNSENDABLE, GROUP_ENDED)
 _MOST_TURNED_AWAY = 3  # requests in a row of which SQS takes nothing
+_CLOCKS_DIFFER_MS = (
+    60_000  # this machine's and SQS's, at most; what was given up twice in that time waits for a next run
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Tally:
         redriven: letters whose copy SQS has; with a dry run, those that would be sent.
         skipped: letters that the filters, or the limit, leave.
         elsewhere: those of them that come from another queue.
+        returned: those of them that this very redrive had sent, and that were given up again meanwhile.
         failures: letters that were not sent, or sent and not deleted.
         unseen: how many more the queue holds, by SQS's count, which lags.
     """
@@ -68,6 +72,7 @@ class Tally:
     redriven: int = 0
     skipped: int = 0
     elsewhere: int = 0
+    returned: int = 0
     failures: list[Failure] = field(default_factory=list)
     unseen: int = 0
 
@@ -154,6 +159,8 @@ class Redrive:
         self._choice = choice
         self._rate = rate
         self._clock = clock
+        self._began_ms = clock.now_ms()
+        self._gone: set[str] = set()  # first SQS message ids of what was sent
         self.tally = Tally()
 
     def run(
@@ -185,6 +192,7 @@ class Redrive:
                 left = [letter for letter in letters if letter.sqs_message_id not in passed]
                 self.tally.skipped += len(left)
                 self.tally.elsewhere += sum(map(self._choice.is_from_elsewhere, left))
+                self.tally.returned += sum(map(self._has_returned, left))
                 browser.leave([*left, *work(browser, chosen)])
                 on_progress(self.tally)
                 if self.tally.redriven == limit or not self._rate.passes(len(chosen), should_stop):
@@ -193,8 +201,13 @@ class Redrive:
         return self.tally
 
     def _chosen(self, letters: Sequence[DeadLetter], limit: int | None) -> list[DeadLetter]:
-        chosen = [letter for letter in letters if self._choice.takes(letter)]
+        chosen = [letter for letter in letters if self._choice.takes(letter) and not self._has_returned(letter)]
         return chosen if limit is None else chosen[: limit - self.tally.redriven]
+
+    def _has_returned(self, letter: DeadLetter) -> bool:
+        """Tell whether this redrive has sent it: what is rejected at once would go round for ever."""
+        is_late = (letter.sent_ms or 0) > self._began_ms - _CLOCKS_DIFFER_MS
+        return is_late and letter.original_sqs_message_id in self._gone
 
     def _would_go(self, _browser: Browser, letters: Sequence[DeadLetter]) -> Sequence[DeadLetter]:
         for letter, entry in zip(letters, self._outlet.entries(letters), strict=True):
@@ -210,6 +223,7 @@ class Redrive:
         unsent = [Failure(letter, refusal) for letter, refusal in refusals if refusal]
         sent = [letter for letter, refusal in refusals if not refusal]
         self.tally.redriven += len(sent)
+        self._gone |= {letter.original_sqs_message_id for letter in sent}
         self.tally.failures += unsent
         undeleted = sent
         try:

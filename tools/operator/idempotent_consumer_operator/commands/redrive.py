@@ -124,7 +124,11 @@ def redrive(
     if stop.is_requested:
         screen.say("Interrupted in between two letters: run it again to go on.")
         raise typer.Exit(INTERRUPTED)
-    if work.tally.failures or (work.tally.unseen and not dry_run and work.tally.redriven != limit):
+    if (
+        work.tally.failures
+        or work.tally.returned
+        or (work.tally.unseen and not dry_run and work.tally.redriven != limit)
+    ):
         raise typer.Exit(LEFT)
 
 
@@ -191,6 +195,7 @@ def _report(screen: Screen, tally: Tally, *, is_dry: bool) -> None:
             "redriven": tally.redriven,
             "skipped": tally.skipped,
             "from_elsewhere": tally.elsewhere,
+            "returned": tally.returned,
             "failed": failures,
             "unseen": tally.unseen,
             "dry_run": is_dry,
@@ -198,6 +203,11 @@ def _report(screen: Screen, tally: Tally, *, is_dry: bool) -> None:
         *([columns(("SQS message id", "key", "why it stays"), rows)] if rows else []),
         words,
     )
+    if tally.returned:
+        screen.say(
+            f"{tally.returned:,} of those skipped were redriven by this very command and have been given up again: "
+            "what was wrong with them is not mended yet."
+        )
     if tally.elsewhere:
         screen.say(
             f"{tally.elsewhere:,} of those skipped come from another queue, whose consumer shares this one for its "
