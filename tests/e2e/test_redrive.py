@@ -61,9 +61,11 @@ class Ground:
             The ids by which a consumer is to know their messages.
         """
         known: set[str] = set()
+        queue_arn = self.arn(self.queue)
         for first in range(0, count, 10):
             ours = {
-                str(at): json.dumps({"reason": "x", "sqs_message_id": f"first-{first + at}"}) for at in range(0, 10, 2)
+                str(at): json.dumps({"reason": "x", "queue_arn": queue_arn, "sqs_message_id": f"first-{first + at}"})
+                for at in range(0, 10, 2)
             }
             entries: Any = [{"Id": str(at), "MessageBody": str(first + at)} for at in range(10)]
             for entry in entries:
@@ -121,6 +123,7 @@ class Ground:
 
     def records(self) -> Iterator[list[dict[str, Any]]]:
         """Take the messages out of the queue, as Lambda delivers them."""
+        queue_arn = self.arn(self.queue)
         while received := self.sqs.receive_message(
             QueueUrl=self.queue, MaxNumberOfMessages=10, MessageAttributeNames=["All"]
         ).get("Messages"):
@@ -134,7 +137,7 @@ class Ground:
                         for name, value in message.get("MessageAttributes", {}).items()
                     },
                     "eventSource": "aws:sqs",
-                    "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:orders",
+                    "eventSourceARN": queue_arn,
                 }
                 for message in received
             ]

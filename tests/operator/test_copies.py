@@ -28,7 +28,7 @@ def delivered(held: Held, queue: str = "orders") -> dict[str, Any]:
         "body": held.body,
         "attributes": {"ApproximateReceiveCount": "1", **held.system},
         "messageAttributes": {name: _as_lambda_has_it(value) for name, value in held.attributes.items()},
-        "eventSourceARN": f"arn:aws:sqs:eu-central-1:111122223333:{queue}",
+        "eventSourceARN": f"arn:aws:sqs:::{queue}",
         "eventSource": "aws:sqs",
         "awsRegion": "eu-central-1",
         "md5OfBody": "",
@@ -103,7 +103,7 @@ def test_a_message_of_a_fifo_queue_that_we_gave_up_is_known_again_by_its_dedupli
     ground = Ground(fifo=True)
     system = {"MessageGroupId": "customer", "MessageDeduplicationId": "business id"}
     first_time = delivered(Held("first", "order", {}, dict(system)), "orders.fifo")
-    ground.give_up("order", group="customer", deduplication_id="business id")
+    ground.give_up("order", group="customer", deduplication_id="business id", queue_arn="arn:aws:sqs:::orders.fifo")
 
     ground.redrive()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ConnectTimeoutError
 from moto import mock_aws
 
 from idempotent_consumer import (
@@ -467,3 +468,102 @@ def test_a_business_id_is_that_of_the_message_wherever_it_went(letters: DeadLett
 
     assert fixed.deliver(redriven(letters.letters()[0], "new"), *records("a")) == []
     assert fixed.handled == ["a"]
+
+
+# -- odd neighbours, large letters, a queue out of reach ------------------------------------------------------
+
+
+class SlowSqs:
+    """Take letters, or give no answer, each after some time."""
+
+    def __init__(self, took_ms: int, *, answers: bool = True, fail_at: int = 0) -> None:
+        self.took_ms = took_ms
+        self.answers = answers
+        self.fail_at = fail_at
+        self.requests = 0
+        self.letters: list[dict[str, Any]] = []
+        self.clock: Any = None
+
+    def send_message_batch(self, *, QueueUrl: str, Entries: Sequence[dict[str, Any]]) -> Any:  # noqa: N803 - boto3's
+        self.requests += 1
+        self.clock.sleep_ms(self.took_ms)
+        if self.requests == self.fail_at:
+            raise OSError("odd")
+        if not self.answers:
+            raise ConnectTimeoutError(endpoint_url=QueueUrl)
+        self.letters += Entries
+        return {"Successful": [{"Id": entry["Id"], "MessageId": "letter"} for entry in Entries]}
+
+    def worker(self, handler: Any = None, **options: Any) -> Worker:
+        settings = Settings(dead_letter_queue_url="https://sqs.example/1/dead-letters")
+        handler = handler or (lambda message, work: None)
+        one = World(InMemoryStore()).worker(Lazy(), handler, settings=settings, sqs=self, **options)
+        self.clock = one.clock
+        return one
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"a\ud800": {"stringValue": "x", "dataType": "String"}},
+        {"a": {"stringValue": "x", "dataType": "String\ud800"}},
+        {7: {"stringValue": "x", "dataType": "String"}},
+    ],
+)
+def test_an_attribute_that_cannot_be_copied_keeps_no_neighbour_from_its_letter(odd: Any) -> None:
+    sqs = SlowSqs(0)
+    bad = sqs_record({"id": None}, sqs_message_id="bad") | {"messageAttributes": odd}
+    worker = sqs.worker()
+
+    came_back = worker.deliver(*[sqs_record({"id": None}, sqs_message_id=f"m{number}") for number in range(5)], bad)
+
+    assert came_back == ["bad"]
+    assert len(sqs.letters) == 5
+
+
+def test_each_request_for_large_letters_is_made_only_if_there_is_time_for_it() -> None:
+    sqs = SlowSqs(2_900)
+    worker = sqs.worker()
+    large = [sqs_record("x" * 900_000, sqs_message_id=f"m{number}") for number in range(6)]
+    ends_ms = worker.clock.now_ms() + 10_000
+
+    came_back = worker.deliver(*large, remaining_ms=10_000)
+
+    assert worker.clock.now_ms() < ends_ms
+    assert 0 < len(sqs.letters) == 6 - len(came_back) < 6
+
+
+def test_letters_that_were_taken_are_acknowledged_whatever_becomes_of_the_next() -> None:
+    sqs = SlowSqs(0, fail_at=2)
+    worker = sqs.worker()
+
+    came_back = worker.deliver(*[sqs_record("x" * 900_000, sqs_message_id=f"m{number}") for number in range(3)])
+
+    assert len(sqs.letters) == 2
+    assert [report.dead_lettered for report in worker.reports].count(True) == 2
+    assert len(came_back) == 1
+
+
+def test_a_dead_letter_queue_out_of_reach_does_not_take_the_time_of_the_messages() -> None:
+    sqs = SlowSqs(1_000, answers=False)
+    worker = sqs.worker()
+    poison = [sqs_record("{}", sqs_message_id=f"p{number}", receive_count=3) for number in range(30)]
+    good = [sqs_record({"id": str(number)}, sqs_message_id=f"g{number}") for number in range(70)]
+
+    came_back = worker.deliver(*poison, *good)
+
+    assert sorted(came_back) == sorted(f"p{number}" for number in range(30))
+    assert len(worker.handled) == 70
+
+
+def test_new_messages_that_carry_another_queues_letter_are_not_taken_for_one(letters: DeadLetterQueue) -> None:
+    """A consumer upstream passes a redriven message on with all its attributes, as several."""
+    said = {"reason": "r", "queue_arn": "arn:aws:sqs:eu-central-1:111122223333:upstream", "sqs_message_id": "first"}
+    worker = letters.worker(Lazy(), lambda message, work: None, message_id=sqs_message_id())
+    passed_on = [
+        sqs_record("tick", sqs_message_id=f"new-{number}", attributes={"dead-letter": json.dumps(said)})
+        for number in range(3)
+    ]
+
+    assert worker.deliver(*passed_on) == []
+    assert sorted(worker.handled) == ["new-0", "new-1", "new-2"]

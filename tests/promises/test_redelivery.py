@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 
 from idempotent_consumer import (
     Backoff,
@@ -500,3 +500,45 @@ def test_an_environment_that_cannot_be_followed_is_refused(
 def test_a_backoff_that_is_none_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="backoff is 30: give a Backoff"):
         World(InMemoryStore()).worker(Natural(), backoff=30)
+
+
+# -- waits count from when they were known -----------------------------------------------------------
+
+
+def test_a_wait_counts_from_the_moment_that_it_was_asked_for_and_not_from_the_end_of_the_batch() -> None:
+    queues = Queues()
+
+    def handle(message: Message, work: UnitOfWork) -> None:
+        if message.json()["id"] == "a":
+            raise RetryLater(timedelta(seconds=10))
+        worker.clock.sleep_ms(6_000)
+
+    worker = queues.worker(Natural(), handle)
+    worker.deliver(record("a", receive_count=2), record("b"))
+
+    assert queues.waits_s == {"a": 4}
+
+
+def test_a_lease_that_ended_while_the_neighbours_were_handled_is_not_waited_for() -> None:
+    queues, world = Queues(), World(InMemoryStore())
+    world.dying_worker(Eager(lease=timedelta(seconds=1)), name="c").deliver(record("a"), remaining_ms=1_000)
+    worker = queues.worker(Eager(), lasting(lambda: worker, 20_000), world=world, name="c")
+    worker.deliver(record("a", receive_count=9), record("b"))
+
+    assert worker.outcomes == [Outcome.IN_FLIGHT, Outcome.PROCESSED]
+    assert queues.waits_s == {"a": 0}
+
+
+@pytest.mark.parametrize("silence", [ReadTimeoutError(endpoint_url=URL), ConnectTimeoutError(endpoint_url=URL)])
+def test_one_queue_that_does_not_answer_keeps_no_other_from_being_shaped(silence: Exception) -> None:
+    class OneSilent(Queues):
+        def change_message_visibility_batch(self, *, QueueUrl: str, Entries: Sequence[Any]) -> Any:  # noqa: N803
+            if QueueUrl == URL:
+                raise silence
+            return super().change_message_visibility_batch(QueueUrl=QueueUrl, Entries=Entries)
+
+    queues = OneSilent()
+    worker = queues.worker(Natural(), raising(ValueError("no")))
+    worker.deliver(record("a"), record("b", queue_arn=f"{ARN}.fifo", group_id="g"))
+
+    assert list(queues.waits_s) == ["b"]

@@ -10,17 +10,26 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.delivery import Delivery
 from idempotent_consumer.errors import UnsendableMessageError
-from idempotent_consumer.outcome import Outcome, Settlement
+from idempotent_consumer.outcome import Outcome, Settlement, describe
 from idempotent_consumer.outgoing import LARGEST_MESSAGE_BYTES, MOST_ATTRIBUTES, size_of
 from idempotent_consumer.record import DEAD_LETTER_ATTRIBUTE
-from idempotent_consumer.sending import Entry, NotTaken, SQSAccess, Taken, keeps_order, send_entries
+from idempotent_consumer.sending import (
+    Entry,
+    NotTaken,
+    SQSAccess,
+    Taken,
+    keeps_order,
+    requests_of,
+    send_entries,
+)
+from idempotent_consumer.settings import LONGEST_TRY_MS
 
 
 class DeadLetterQueue:
@@ -59,6 +68,7 @@ class DeadLetters:
         self._most_receives = most_receives
         self._deadline = deadline
         self._thinned: set[object] = set()  # lanes that one was given up of
+        self._is_out_of_reach = False
 
     def gives_up(self, delivery: Delivery) -> bool:
         """
@@ -79,31 +89,51 @@ class DeadLetters:
             and delivery.lane not in self._thinned
         )
 
-    def copy(self, deliveries: Sequence[Delivery]) -> Iterable[tuple[Delivery, str]]:
+    def copy(self, deliveries: Sequence[Delivery]) -> Iterator[tuple[Delivery, str]]:
         """
         Copy deliveries to the dead-letter queue, and mark those as dead-lettered that SQS has taken.
 
-        Returns:
+        Yields:
             The others, each with the reason why it is reported as failed instead.
         """
         if self._queue is None:
-            return []
-        queue = self._queue
-        answers = queue.send([self._entry(delivery, queue) for delivery in deliveries], self._deadline)
-        left: list[tuple[Delivery, str]] = []
+            return
+        entries = [self._entry(delivery, self._queue) for delivery in deliveries]
+        at = 0
+        for request in requests_of(entries):  # large letters need one each, and there has to be time for each
+            yield from self._copy(deliveries[at : at + len(request)], request, self._queue)
+            at += len(request)
+
+    def _copy(
+        self, deliveries: Sequence[Delivery], request: Sequence[Entry], queue: DeadLetterQueue
+    ) -> Iterator[tuple[Delivery, str]]:
+        began_ms = self._deadline.now_ms()
+        if self._is_out_of_reach or self._deadline.spare_ms() <= LONGEST_TRY_MS:
+            reason = "the queue was out of reach" if self._is_out_of_reach else "too little time left"
+            yield from ((delivery, reason) for delivery in deliveries)
+            return
+        try:
+            answers = queue.send(request, self._deadline)
+        except Exception as error:  # noqa: BLE001 - as for any other reason why there is no copy
+            yield from ((delivery, describe(error)) for delivery in deliveries)
+            return
         for delivery, answer in zip(deliveries, answers, strict=True):
             if isinstance(answer, NotTaken):
-                left.append((delivery, f"{answer.code}: {answer.reason}"))
+                yield delivery, f"{answer.code}: {answer.reason}"
             else:
                 delivery.is_dead_lettered = True
                 self._thinned.add(delivery.lane)
-        return left
+        # The messages that wait behind the letters have more to gain from the time than the next letters.
+        has_lasted = self._deadline.now_ms() - began_ms >= LONGEST_TRY_MS
+        self._is_out_of_reach = has_lasted and not any(isinstance(answer, Taken) for answer in answers)
 
     def _entry(self, delivery: Delivery, queue: DeadLetterQueue) -> Entry:
         try:
             return Entry(self._fields(delivery, queue))
         except UnsendableMessageError as error:
             return Entry({}, refusal=str(error))
+        except Exception as error:  # noqa: BLE001 - whatever an odd record holds, its neighbours have letters
+            return Entry({}, refusal=describe(error))
 
     def _fields(self, delivery: Delivery, queue: DeadLetterQueue) -> dict[str, Any]:
         original = delivery.original if isinstance(delivery.original, Mapping) else {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,7 +28,6 @@ from idempotent_consumer.pace import Pace
 from idempotent_consumer.redelivery import Redelivery
 from idempotent_consumer.reporting import Reporter
 from idempotent_consumer.schedule import GivenUp, Schedule
-from idempotent_consumer.settings import LONGEST_TRY_MS
 from idempotent_consumer.store import Store
 from idempotent_consumer.telemetry import Observer
 from idempotent_consumer.work import UnitOfWork
@@ -239,15 +238,17 @@ class Invocation:
         except ConditionFailed as failure:
             return if_condition_failed(delivery, failure)
         except Exception as error:  # noqa: BLE001 - the effect may have happened, so no claim is released
-            wait_ms = self._mode.rest_of_claim_ms(delivery.admitted_ms or 0, self._deadline)
-            return Settlement(self._mode.unknown, describe(error), error, wait_ms, is_outage=True)
+            ends_ms = self._mode.claim_ends_ms(delivery.admitted_ms or 0, self._deadline)
+            return Settlement(self._mode.unknown, describe(error), error, ends_ms, is_outage=True)
 
     def _settled_by(self, error: BaseException) -> Settlement:
         if isinstance(error, KeyboardInterrupt):  # the person at the keyboard wants all of it to stop
             raise error
         outcome = Outcome.REJECTED if self._is_permanent(error) else Outcome.FAILED
-        wait_ms = error.delay // timedelta(milliseconds=1) if isinstance(error, RetryLater) else None
-        return Settlement(outcome, describe(error), error, wait_ms, is_handlers=True)
+        useful_from_ms = None
+        if isinstance(error, RetryLater):
+            useful_from_ms = self._deadline.now_ms() + error.delay // timedelta(milliseconds=1)
+        return Settlement(outcome, describe(error), error, useful_from_ms, is_handlers=True)
 
     def _is_permanent(self, error: BaseException) -> bool:
         if isinstance(error, BaseExceptionGroup):
@@ -262,14 +263,8 @@ class Invocation:
 
     def _dead_letter(self, given_up: Sequence[Delivery]) -> None:
         """Copy deliveries to the dead-letter queue, if there is time: those that are not copied come back."""
-        left: Iterable[tuple[Delivery, str]] = ((delivery, "too little time left") for delivery in given_up)
-        try:
-            if self._deadline.spare_ms() > LONGEST_TRY_MS:
-                left = self._dead_letters.copy(given_up)
-            for delivery, reason in left:
-                self._reporter.tell(self._observer.not_dead_lettered, delivery.record.sqs_message_id, reason)
-        except Exception as error:  # noqa: BLE001 - as for any other reason why there is no copy
-            self._reporter.tell(self._observer.not_dead_lettered, given_up[0].record.sqs_message_id, describe(error))
+        for delivery, reason in self._dead_letters.copy(given_up):
+            self._reporter.tell(self._observer.not_dead_lettered, delivery.record.sqs_message_id, reason)
         for delivery in given_up:
             self._reporter.report(delivery)
 

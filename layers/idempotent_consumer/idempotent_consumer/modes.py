@@ -71,8 +71,8 @@ class Mode(Protocol):
         """Give up what admission left behind for a delivery whose handler raised or never ran: here, nothing."""
         del mark, store, deadline
 
-    def rest_of_claim_ms(self, claimed_ms: int, deadline: Deadline) -> int | None:
-        """Return how long the claim of a delivery admitted then still keeps others out; None if there is no claim."""
+    def claim_ends_ms(self, claimed_ms: int, deadline: Deadline) -> int | None:
+        """Return until when the claim of a delivery admitted then keeps others out; None if there is no claim."""
         del claimed_ms, deadline
         return None
 
@@ -145,13 +145,13 @@ class Eager(Mode):
         old = store.complete(mark, deadline)
         if old is None:
             return PROCESSED
-        wait_ms = _wait_ms(old, deadline)
-        return Settlement(Outcome.LEASE_LOST, f"taken over: {_described(old)}", wait_ms=wait_ms)
+        useful_from_ms = _useful_from_ms(old)
+        return Settlement(Outcome.LEASE_LOST, f"taken over: {_described(old)}", useful_from_ms=useful_from_ms)
 
-    def rest_of_claim_ms(self, claimed_ms: int, deadline: Deadline) -> int:
-        """Return the rest of the lease, with the margin: a redelivery before its end would only be IN_FLIGHT."""
+    def claim_ends_ms(self, claimed_ms: int, deadline: Deadline) -> int:
+        """Return the end of the lease, with the margin: a redelivery before it would only be IN_FLIGHT."""
         lease_ms = self.lease // timedelta(milliseconds=1) if self.lease else 0
-        return max(deadline.left_ms(), claimed_ms + lease_ms - deadline.now_ms()) + CLOCK_MARGIN_MS + 1
+        return max(deadline.now_ms() + deadline.left_ms(), claimed_ms + lease_ms) + CLOCK_MARGIN_MS + 1
 
     def release(self, mark: Mark, store: Store, deadline: Deadline) -> None:
         """Give the claim up, so that the next delivery need not wait for the end of its lease."""
@@ -212,19 +212,19 @@ def _judged(old: ProcessedMessage | None, mark: Mark, deadline: Deadline) -> Set
     if outcome is Outcome.REJECTED:
         error = FingerprintMismatchError(f"the message id is taken by other content: {_described(old)}")
         return Settlement(outcome, describe(error), error)
-    return Settlement(outcome, _described(old), wait_ms=_wait_ms(old, deadline))
+    return Settlement(outcome, _described(old), useful_from_ms=_useful_from_ms(old))
 
 
-def _wait_ms(old: ProcessedMessage, deadline: Deadline) -> int:
-    """Return how long another's claim keeps everybody out; 0 if it is none any more."""
+def _useful_from_ms(old: ProcessedMessage) -> int:
+    """Return until when another's claim keeps everybody out; 0 if it is none any more."""
     if old.status is not Status.IN_PROGRESS:
         return 0
-    return max(0, old.lease_until_ms + CLOCK_MARGIN_MS + 1 - deadline.now_ms())  # only after it may it be taken
+    return old.lease_until_ms + CLOCK_MARGIN_MS + 1  # only after it may it be taken
 
 
 def _beaten_by(old: ProcessedMessage, mark: Mark, deadline: Deadline) -> Settlement:
     # What stood in the way of the write may have expired in the instant since: then the next delivery will see.
-    return _judged(old, mark, deadline) or Settlement(Outcome.IN_FLIGHT, _described(old), wait_ms=0)
+    return _judged(old, mark, deadline) or Settlement(Outcome.IN_FLIGHT, _described(old), useful_from_ms=0)
 
 
 def _described(old: ProcessedMessage) -> str:

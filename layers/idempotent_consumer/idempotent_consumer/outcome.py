@@ -53,8 +53,8 @@ class Settlement:
         outcome: what became of the delivery.
         reason: one line for logs and dead letters; empty where the outcome says it all.
         error: the exception behind it, if there was one.
-        wait_ms: how long a redelivery has to wait to be of use, such as for the end of a lease; None where only
-            experience tells.
+        useful_from_ms: when a redelivery can be of use, such as after the end of a lease, in milliseconds since 1970; 0
+            at once, None where only experience tells.
         is_outage: whether the store was out of reach, so that the message has not had its chance.
         is_handlers: whether the handler itself has brought it about, by raising or by a condition of its own.
     """
@@ -62,7 +62,7 @@ class Settlement:
     outcome: Outcome
     reason: str = ""
     error: BaseException | None = None
-    wait_ms: int | None = None
+    useful_from_ms: int | None = None
     is_outage: bool = False
     is_handlers: bool = False
 

@@ -86,12 +86,18 @@ def message_attributes_of(record: Mapping[str, Any]) -> dict[str, str | bytes]:
 
 
 def _dead_letter(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a dead letter says of itself."""
+    """
+    Return what a dead letter of the same queue says of itself.
+
+    Whoever passes a redriven message on to another queue with all its attributes sends new messages, which its ids
+    would make one.
+    """
     attribute = _mapping(_mapping(record.get("messageAttributes")).get(DEAD_LETTER_ATTRIBUTE))
     try:
-        return _mapping(json.loads(_text(attribute.get("stringValue"))))
+        said = _mapping(json.loads(_text(attribute.get("stringValue"))))
     except (ValueError, RecursionError):
         return {}
+    return said if said.get("queue_arn") == record.get("eventSourceARN") else {}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -75,7 +75,7 @@ class Redelivery:
     def _entries(self, deliveries: Iterable[Delivery]) -> Mapping[str, Sequence[Entry]]:
         """Return what to ask of each queue, by its URL."""
         entries: dict[str, list[Entry]] = {}
-        for delivery, wait_ms in waits_ms(deliveries, self._backoff).items():
+        for delivery, wait_ms in waits_ms(deliveries, self._backoff, self._deadline.now_ms()).items():
             url = self._urls.get(_name_in(delivery.record.queue_arn, ":"))
             if url and delivery.record.receipt_handle:
                 # Up: a redelivery in the last moment of a lease would still find it.
@@ -120,9 +120,9 @@ def make_hasty_client() -> SQSClient:
     return make_client(SHAPING_CONNECT_TIMEOUT_S, SHAPING_READ_TIMEOUT_S)
 
 
-def waits_ms(deliveries: Iterable[Delivery], backoff: Backoff) -> dict[Delivery, int]:
+def waits_ms(deliveries: Iterable[Delivery], backoff: Backoff, now_ms: int) -> dict[Delivery, int]:
     """
-    Return how long each delivery that comes back has to wait, in milliseconds.
+    Return how long each delivery that comes back has to wait from now on, in milliseconds.
 
     A lane comes back together. While its first message is hidden SQS gives out no other of the group, and the other way
     round a follower that is hidden for longer would hold the first one up.
@@ -133,14 +133,14 @@ def waits_ms(deliveries: Iterable[Delivery], backoff: Backoff) -> dict[Delivery,
             lanes.setdefault(delivery.lane, []).append(delivery)
     found: dict[Delivery, int] = {}
     for lane in lanes.values():
-        found.update(dict.fromkeys(lane, max(_wait_ms(delivery, backoff) for delivery in lane)))
+        found.update(dict.fromkeys(lane, max(_wait_ms(delivery, backoff, now_ms) for delivery in lane)))
     return found
 
 
-def _wait_ms(delivery: Delivery, backoff: Backoff) -> int:
+def _wait_ms(delivery: Delivery, backoff: Backoff, now_ms: int) -> int:
     settlement = delivery.settlement or Settlement(Outcome.FAILED)
-    if settlement.wait_ms is not None:
-        return settlement.wait_ms
+    if settlement.useful_from_ms is not None:
+        return max(0, settlement.useful_from_ms - now_ms)
     if settlement.outcome is Outcome.DEFERRED:
         return 0
     wait_ms = backoff.wait_ms(delivery.record.receive_count)
@@ -153,7 +153,7 @@ def _name_in(address: str, separator: str) -> str:
 
 
 def _described(error: Exception) -> str:
-    answered = getattr(error, "response", {}).get("Error", {})
+    answered = (getattr(error, "response", None) or {}).get("Error", {})
     return f"{answered.get('Code') or type(error).__name__}: {answered.get('Message') or error}"
 
 

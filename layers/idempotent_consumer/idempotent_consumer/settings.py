@@ -53,8 +53,9 @@ MOST_SENDING_TRIES = 8
 
 SHAPING_CONNECT_TIMEOUT_S = 0.25
 SHAPING_READ_TIMEOUT_S = 0.5
-LONGEST_SHAPING_MS = int(1_000 * (SHAPING_CONNECT_TIMEOUT_S + SHAPING_READ_TIMEOUT_S))
-"""SQS is told of waits at the very end of an invocation, in the time that is kept back: one request has to fit in."""
+LONGEST_SHAPING_MS = int(1_000 * (SHAPING_CONNECT_TIMEOUT_S + SHAPING_READ_TIMEOUT_S)) + 200
+"""SQS is told of waits at the very end of an invocation, in the time that is kept back: one request has to fit in, and
+a fifth of a second for the answer after it."""
 
 LONGEST_WAIT = timedelta(hours=11, minutes=30)
 """SQS keeps a delivery from coming back for 12 hours after its receive at most, and refuses a request that would pass

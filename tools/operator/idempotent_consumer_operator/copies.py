@@ -32,11 +32,13 @@ class Copying:
         consumer: name of the consumer.
         is_fifo: whether its queue keeps order.
         drops_identity: whether a letter may go without the attribute if there is no place for it.
+        queue_arn: the queue's ARN, for letters that do not say where they come from: ids of elsewhere do not count.
     """
 
     consumer: str
     is_fifo: bool
     drops_identity: bool = False
+    queue_arn: str | None = None
 
     def entry_of(self, letter: DeadLetter, now_ms: int) -> Entry:
         """Return what is sent; it has a refusal if the letter must stay."""
@@ -72,7 +74,7 @@ class Copying:
             "consumer": self.consumer,
             "key": None,
             "receive_count": None,
-            "queue_arn": letter.queue_arn,
+            "queue_arn": letter.queue_arn or self.queue_arn,
             "at": datetime.fromtimestamp(now_ms / 1000, tz=UTC).isoformat(timespec="seconds"),
             "sqs_message_id": letter.sqs_message_id,
             "deduplication_id": None,

@@ -107,7 +107,9 @@ def redrive(
     if accept_new_ids:
         raise UsageError("--accept-new-ids goes with --move only; without it letters keep the ids they had")
     clock = SystemClock()
-    outlet = Outlet(aws.sending_sqs, ends.queue.url, Copying(consumer, ends.queue.is_fifo, drop_identity), clock)
+    outlet = Outlet(
+        aws.sending_sqs, ends.queue.url, Copying(consumer, ends.queue.is_fifo, drop_identity, source_arn), clock
+    )
     work = Redrive(ends.dead_letters, outlet, choice, Rate(rate, clock), clock)
     with stopping_in_between() as stop:
         try:
