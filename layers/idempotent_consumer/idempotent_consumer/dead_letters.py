@@ -18,7 +18,7 @@ from idempotent_consumer.clock import Deadline
 from idempotent_consumer.delivery import Delivery
 from idempotent_consumer.errors import UnsendableMessageError
 from idempotent_consumer.outcome import Outcome, Settlement, describe
-from idempotent_consumer.outgoing import LARGEST_MESSAGE_BYTES, MOST_ATTRIBUTES, size_of
+from idempotent_consumer.outgoing import LARGEST_MESSAGE_BYTES, MOST_ATTRIBUTES, size_of, trace_fields
 from idempotent_consumer.record import DEAD_LETTER_ATTRIBUTE
 from idempotent_consumer.sending import (
     Entry,
@@ -119,7 +119,7 @@ class DeadLetters:
             return
         for delivery, answer in zip(deliveries, answers, strict=True):
             if isinstance(answer, NotTaken):
-                yield delivery, f"{answer.code}: {answer.reason}"
+                yield delivery, str(answer)
             else:
                 delivery.is_dead_lettered = True
                 self._thinned.add(delivery.lane)
@@ -154,8 +154,7 @@ class DeadLetters:
             # Not a business id: SQS would swallow a second letter that came within five minutes.
             fields["MessageDeduplicationId"] = delivery.record.sqs_message_id
         if delivery.record.trace_header:
-            header = {"DataType": "String", "StringValue": delivery.record.trace_header}
-            fields["MessageSystemAttributes"] = {"AWSTraceHeader": header}
+            fields |= trace_fields(delivery.record.trace_header)
         return fields
 
     def _explanation(self, delivery: Delivery) -> str:

@@ -172,7 +172,7 @@ class NotSentError(SendingError):
 
     def __init__(self, unsent: Sequence[Unsent]) -> None:
         self.unsent = tuple(unsent)
-        named = ", ".join(f"{each.message_id!r:.80} ({each.code}: {each.reason})" for each in self.unsent[:_MOST_NAMED])
+        named = ", ".join(f"{each.message_id!r:.80} ({each})" for each in self.unsent[:_MOST_NAMED])
         more = f" and {len(self.unsent) - _MOST_NAMED} more" if len(self.unsent) > _MOST_NAMED else ""
         super().__init__(f"{len(self.unsent)} not sent: {named}{more}")
 

@@ -76,7 +76,7 @@ def entry_of(message: OutgoingMessage, *, is_fifo: bool) -> dict[str, Any]:
     }
     if message.trace_header:
         header = _sendable(message.trace_header, "the trace header")
-        entry["MessageSystemAttributes"] = {"AWSTraceHeader": {"DataType": "String", "StringValue": header}}
+        entry |= trace_fields(header)
     size = size_of(entry)
     if size > LARGEST_MESSAGE_BYTES:
         raise UnsendableMessageError(
@@ -84,6 +84,11 @@ def entry_of(message: OutgoingMessage, *, is_fifo: bool) -> dict[str, Any]:
             "content into S3 and send where it is"
         )
     return entry
+
+
+def trace_fields(header: str) -> dict[str, Any]:
+    """Return the fields of an entry that join its message to the trace of an X-Ray header."""
+    return {"MessageSystemAttributes": {"AWSTraceHeader": {"DataType": "String", "StringValue": header}}}
 
 
 def size_of(entry: Mapping[str, Any]) -> int:

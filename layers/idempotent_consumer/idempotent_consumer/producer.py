@@ -63,6 +63,9 @@ class Unsent:
     reason: str
     may_have_arrived: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.code}: {self.reason}"
+
     @property
     def message_id(self) -> str:
         """Return the message's id."""

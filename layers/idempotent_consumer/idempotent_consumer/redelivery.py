@@ -16,7 +16,7 @@ from idempotent_consumer.delivery import Delivery
 from idempotent_consumer.metering import ask_sqs
 from idempotent_consumer.outcome import Outcome, Settlement
 from idempotent_consumer.requesting import REQUEST_ERRORS, Patience, may_pass
-from idempotent_consumer.sending import MOST_ENTRIES, SQSAccess, make_client
+from idempotent_consumer.sending import MOST_ENTRIES, SQSAccess, answer_in, answer_to, make_client
 from idempotent_consumer.settings import (
     LONGEST_SHAPING_MS,
     LONGEST_WAIT,
@@ -91,10 +91,10 @@ class Redelivery:
         refused: list[str] = []
         while entries:
             failed = self._failed(url, entries, patience)
-            refused += [_line(each) for each in failed if each["SenderFault"]]
+            refused += [str(answer_in(each)) for each in failed if each["SenderFault"]]
             passing = {each["Id"]: each for each in failed if not each["SenderFault"]}
             if passing and not patience.lasts():
-                return refused + [_line(each) for each in passing.values()]
+                return refused + [str(answer_in(each)) for each in passing.values()]
             entries = [entry for entry in entries if entry["Id"] in passing]
         return refused
 
@@ -105,7 +105,7 @@ class Redelivery:
                 answer = ask_sqs(change, QueueUrl=url, Entries=entries)
             except REQUEST_ERRORS as error:
                 if not (may_pass(error) and patience.lasts()):
-                    raise _NotShaped(_described(error)) from error
+                    raise _NotShaped(str(answer_to(error))) from error
             else:
                 return [each for each in answer.get("Failed", []) if each["Code"] not in _NOTHING_TO_CHANGE]
         raise _NotShaped("NoTime: the invocation ended first")
@@ -150,12 +150,3 @@ def _wait_ms(delivery: Delivery, backoff: Backoff, now_ms: int) -> int:
 def _name_in(address: str, separator: str) -> str:
     """Return the name of a queue, with which both its URL and its ARN end."""
     return address.rstrip(separator).rpartition(separator)[2]
-
-
-def _described(error: Exception) -> str:
-    answered = (getattr(error, "response", None) or {}).get("Error", {})
-    return f"{answered.get('Code') or type(error).__name__}: {answered.get('Message') or error}"
-
-
-def _line(failed: BatchResultErrorEntryTypeDef) -> str:
-    return f"{failed['Code']}: {failed.get('Message', '')}"

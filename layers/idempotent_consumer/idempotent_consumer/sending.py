@@ -81,6 +81,9 @@ class NotTaken:
     reason: str
     may_have_arrived: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.code}: {self.reason}"
+
 
 def make_client(connect_timeout_s: float = CONNECT_TIMEOUT_S, read_timeout_s: float = READ_TIMEOUT_S) -> SQSClient:
     """
@@ -234,12 +237,12 @@ class _Exchange:
         except REQUEST_ERRORS as error:
             self._failure = error
             for each in ids:
-                self._write_down(each, _answer_to(error))
+                self._write_down(each, answer_to(error))
             return ids if may_pass(error) else []
         taken = {each["Id"]: each["MessageId"] for each in response.get("Successful", [])}
         failed = {each["Id"]: each for each in response.get("Failed", [])}
         for each in ids:
-            self._write_down(each, Taken(taken[each]) if each in taken else _answer_in(failed.get(each)))
+            self._write_down(each, Taken(taken[each]) if each in taken else answer_in(failed.get(each)))
         return [each for each in ids if each not in taken and _may_pass(failed.get(each))]
 
     def _write_down(self, each: str, answer: Taken | NotTaken) -> None:
@@ -249,14 +252,16 @@ class _Exchange:
         self._answers[each] = answer
 
 
-def _answer_to(error: Exception) -> NotTaken:
+def answer_to(error: Exception) -> NotTaken:
+    """Return what an error in the place of an answer says."""
     if isinstance(error, ClientError):
         answered = error.response["Error"]
         return NotTaken(answered["Code"], answered.get("Message", ""), may_have_arrived(error))
     return NotTaken(type(error).__name__, str(error), may_have_arrived(error))
 
 
-def _answer_in(failed: BatchResultErrorEntryTypeDef | None) -> NotTaken:
+def answer_in(failed: BatchResultErrorEntryTypeDef | None) -> NotTaken:
+    """Return what a failed entry of an answer says; None for an entry that the answer does not mention."""
     if failed is None:
         return NotTaken(NO_ANSWER, "SQS answered the request and did not mention the message", may_have_arrived=True)
     return NotTaken(failed["Code"], failed.get("Message", ""))

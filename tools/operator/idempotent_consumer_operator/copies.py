@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from idempotent_consumer.outgoing import LARGEST_MESSAGE_BYTES, MOST_ATTRIBUTES, size_of
+from idempotent_consumer.outgoing import LARGEST_MESSAGE_BYTES, MOST_ATTRIBUTES, size_of, trace_fields
 from idempotent_consumer.record import DEAD_LETTER_ATTRIBUTE
 from idempotent_consumer.sending import Entry
 from idempotent_consumer_operator.letters import DeadLetter
@@ -53,7 +53,7 @@ class Copying:
             # A redrive that was killed before it deleted the letter sends it again, and SQS takes it once.
             fields["MessageDeduplicationId"] = letter.sqs_message_id
         if header := letter.system.get("AWSTraceHeader"):
-            fields["MessageSystemAttributes"] = {"AWSTraceHeader": {"DataType": "String", "StringValue": header}}
+            fields |= trace_fields(header)
         return Entry(fields, group if self.is_fifo else None, refusal)
 
     def _attributes(self, letter: DeadLetter, now_ms: int) -> tuple[Mapping[str, Any], str]:

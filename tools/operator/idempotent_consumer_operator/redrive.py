@@ -138,7 +138,7 @@ class Outlet:
 
 
 def _why_not(answer: Taken | NotTaken) -> str:
-    return f"{answer.code}: {answer.reason}" if isinstance(answer, NotTaken) else ""
+    return str(answer) if isinstance(answer, NotTaken) else ""
 
 
 class Redrive:

@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from idempotent_consumer.clock import SystemClock
-from idempotent_consumer.outgoing import OutgoingMessage
+from idempotent_consumer.producer import OutgoingMessage, Producer, Sent
 from idempotent_consumer_operator.aws import Aws
 from idempotent_consumer_operator.commands import options
 from idempotent_consumer_operator.errors import LEFT, UsageError
+from idempotent_consumer_operator.lines import message_from, read_lines
 from idempotent_consumer_operator.names import Given, Names
 from idempotent_consumer_operator.screen import Screen, columns
-from idempotent_consumer_operator.sending_many import message_from, read_lines, send_all
 
 Body = Annotated[str | None, typer.Argument(help="The body, as it is sent.", show_default=False)]
 MessageId = Annotated[
@@ -68,24 +67,27 @@ def send(
     messages = _messages(single, file)
     aws = Aws(region, profile)
     url = Names(aws, Given(stack=stack, queue_url=queue_url)).queue_url(consumer)
-    answers = list(send_all(aws.sending_sqs, url, messages, SystemClock()))
-    unsent = [answer for answer in answers if answer.sqs_message_id is None]
+    report = Producer(url, client=aws.sending_sqs).send_all(messages)
+    unsent = report.unsent
     screen.answer(
         {
-            "sent": [
-                {"message_id": answer.message_id, "sqs_message_id": answer.sqs_message_id}
-                for answer in answers
-                if answer.sqs_message_id
-            ],
-            "failed": [{"message_id": answer.message_id, "reason": answer.reason} for answer in unsent],
+            "sent": [{"message_id": each.message_id, "sqs_message_id": each.sqs_message_id} for each in report.sent],
+            "failed": [{"message_id": each.message_id, "reason": str(each)} for each in unsent],
         },
         columns(
             ("message id", "SQS message id", "why not"),
-            [(answer.message_id, answer.sqs_message_id, answer.reason) for answer in answers],
+            [
+                (each.message_id, each.sqs_message_id, None)
+                if isinstance(each, Sent)
+                else (each.message_id, None, str(each))
+                for each in report.results
+            ],
         ),
     )
     if unsent:
-        screen.say(f"{len(unsent):,} of {len(answers):,} were not sent; sending all again under the same ids is safe.")
+        screen.say(
+            f"{len(unsent):,} of {len(report.results):,} were not sent; sending all again under the same ids is safe."
+        )
         raise typer.Exit(LEFT)
 
 

@@ -1,63 +1,16 @@
-"""Messages that a person sends: one from the command line, or many from a file of JSON lines."""
+"""What a person gives to be sent, read as messages: one from the command line, or many from a file of JSON lines."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from idempotent_consumer.clock import Clock, Deadline
-from idempotent_consumer.errors import UnsendableMessageError
-from idempotent_consumer.outgoing import OutgoingMessage, entry_of
-from idempotent_consumer.sending import Entry, NotTaken, keeps_order, send_entries
+from idempotent_consumer.outgoing import OutgoingMessage
 from idempotent_consumer_operator.errors import UsageError
 
-if TYPE_CHECKING:
-    from mypy_boto3_sqs.client import SQSClient
-
 _FIELDS = ("message_id", "body", "attributes", "group_id", "deduplication_id", "delay_seconds")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """
-    Say what became of one message.
-
-    Attributes:
-        message_id: its id.
-        sqs_message_id: how SQS calls it; None if it was not taken.
-        reason: why it was not taken.
-    """
-
-    message_id: str
-    sqs_message_id: str | None
-    reason: str | None
-
-
-class _Unhurried:
-    """Be a context whose time does not run out: a person's command ends when it is done."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 60_000
-
-
-def send_all(sqs: SQSClient, queue_url: str, messages: Iterable[OutgoingMessage], clock: Clock) -> Iterator[Answer]:
-    """Send messages in as few requests as their order allows, and yield what became of each, in order."""
-    is_fifo = keeps_order(queue_url)
-    ids: list[str] = []
-
-    def entries() -> Iterator[Entry]:
-        for message in messages:
-            ids.append(message.message_id)
-            yield _entry(message, is_fifo=is_fifo)
-
-    for at, answer in enumerate(send_entries(sqs, queue_url, entries(), Deadline(clock, _Unhurried()))):
-        if isinstance(answer, NotTaken):
-            yield Answer(ids[at], None, f"{answer.code}: {answer.reason}")
-        else:
-            yield Answer(ids[at], answer.sqs_message_id, None)
 
 
 def read_lines(lines: Iterable[str]) -> list[OutgoingMessage]:
@@ -111,11 +64,3 @@ def _message(line: str, number: int) -> OutgoingMessage:
         return message_from(fields)
     except UsageError as error:
         raise UsageError(f"line {number}: {error}") from error
-
-
-def _entry(message: OutgoingMessage, *, is_fifo: bool) -> Entry:
-    group = message.group_id if is_fifo else None
-    try:
-        return Entry(entry_of(message, is_fifo=is_fifo), group)
-    except UnsendableMessageError as error:
-        return Entry({}, group, str(error))
