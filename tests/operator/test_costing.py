@@ -91,6 +91,7 @@ def test_storage_is_what_a_months_messages_take_with_dynamodbs_overhead() -> Non
 
 def test_a_processed_message_is_not_larger_than_is_assumed() -> None:
     item = json.loads(APPROVED.read_text(encoding="utf-8"))["completed"]
+    del item["outbox"]  # what a message sends is its own, and is asked for
     longer = len("charge-payment#00000000-0000-0000-0000-000000000000") + 32  # a key and an owner as they are
     size = sum(len(name) + len(next(iter(value.values()))) for name, value in item.items())
 

@@ -1,6 +1,7 @@
 """What goes over the wire to the table of processed messages, and what stays there."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,18 @@ def unstable(message: Message, work: UnitOfWork) -> None:
         raise ConnectionError
 
 
+def send_each_kind(work: UnitOfWork) -> None:
+    work.send(
+        "https://sqs.eu-central-1.amazonaws.com/111122223333/payments",
+        {"order_id": "1"},
+        attributes={"kind": "new", "weight": 3, "seal": b"\x00\x01"},
+        group_id="tenant-7",
+        delay=timedelta(minutes=1),
+    )
+    work.publish("arn:aws:sns:eu-central-1:111122223333:receipts", "Thank you.", subject="Receipt")
+    work.put_event("OrderPlaced", {"order_id": "1"}, source="com.example.orders", resources=["arn:aws:s3:::orders/1"])
+
+
 @pytest.mark.parametrize("mode", [Lazy(), Eager(), Transactional()])
 def test_every_write_to_the_table_is_conditional(table: DynamoDBStore, wire: Wire, mode: Mode) -> None:
     """Claims, completions, records, releases and transactions, of messages that succeed, fail and return."""
@@ -53,9 +66,10 @@ def test_the_stored_item_is_the_approved_one(table: DynamoDBStore, dynamodb: Any
     seen: dict[str, Any] = {}
 
     def look(message: Message, work: UnitOfWork) -> None:
+        send_each_kind(work)
         seen["claimed"] = dynamodb.get_item(TableName=table.table_name, Key={"id": {"S": "consumer#1"}})["Item"]
 
-    world.worker(Eager(), look).deliver(record)
+    world.worker(Eager(), look, settings=Settings(outbox_relay="relay")).deliver(record)
     seen["completed"] = dynamodb.get_item(TableName=table.table_name, Key={"id": {"S": "consumer#1"}})["Item"]
     for item in seen.values():
         item["owner"]["S"] = "minted for each delivery"

@@ -8,7 +8,8 @@ from typing import Any
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 
 from idempotent_consumer.clock import Deadline
-from idempotent_consumer.sending import Entry, NotTaken, Taken, send_entries
+from idempotent_consumer.sending import Entry, send_entries
+from idempotent_consumer.targets import NotTaken, QueueTarget, Taken
 from idempotent_consumer.testing import FakeClock, FakeContext
 
 Fields = Mapping[str, Any]
@@ -109,7 +110,7 @@ def send(sqs: Any, *entries: Entry | str, left_ms: int = 60_000) -> list[Taken |
     clock = FakeClock()
     deadline = Deadline(clock, FakeContext(left_ms, clock))
     made = [each if isinstance(each, Entry) else entry(each) for each in entries]
-    return list(send_entries(sqs, "queue", made, deadline))
+    return list(send_entries(QueueTarget(sqs, "queue"), made, deadline))
 
 
 def taken(*bodies: str) -> list[Taken]:

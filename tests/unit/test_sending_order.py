@@ -8,17 +8,8 @@ from hypothesis import strategies as some
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.outgoing import size_of
-from idempotent_consumer.sending import (
-    GROUP_ENDED,
-    LARGEST_REQUEST_BYTES,
-    MOST_ENTRIES,
-    UNSENDABLE,
-    Entry,
-    NotTaken,
-    Taken,
-    requests_of,
-    send_entries,
-)
+from idempotent_consumer.sending import GROUP_ENDED, UNSENDABLE, Entry, requests_of, send_entries
+from idempotent_consumer.targets import MOST_ENTRIES, NotTaken, QueueTarget, Taken
 from idempotent_consumer.testing import FakeClock
 from tests.unit.fake_sqs import (
     LOST,
@@ -51,9 +42,12 @@ def test_no_messages_make_no_request() -> None:
 
 
 def test_what_is_too_large_together_goes_apart() -> None:
-    large = "é" * (LARGEST_REQUEST_BYTES * 6 // 10 // 2)  # 60 % of what a request takes, and two bytes each
+    large = "é" * (QueueTarget.largest_request_bytes * 6 // 10 // 2)  # 60 % of what a request takes, and two bytes each
 
-    assert [len(request) for request in requests_of([entry(large), entry(large), entry("small")])] == [1, 2]
+    assert [len(request) for request in requests_of([entry(large), entry(large), entry("small")], QueueTarget)] == [
+        1,
+        2,
+    ]
 
 
 ATTRIBUTES = some.dictionaries(
@@ -63,7 +57,7 @@ ATTRIBUTES = some.dictionaries(
 )
 ENTRIES = some.builds(
     lambda size, attributes, group: Entry({"MessageBody": "x" * size, "MessageAttributes": attributes}, group),
-    some.one_of(some.integers(1, 100), some.integers(100_000, LARGEST_REQUEST_BYTES // 5)),
+    some.one_of(some.integers(1, 100), some.integers(100_000, QueueTarget.largest_request_bytes // 5)),
     ATTRIBUTES,
     some.sampled_from([None, None, "a", "b", "c"]),
 )
@@ -71,7 +65,7 @@ ENTRIES = some.builds(
 
 @given(some.lists(ENTRIES, max_size=35))
 def test_requests_hold_all_messages_once_in_order_and_as_many_as_sqs_takes(entries: list[Entry]) -> None:
-    requests = list(requests_of(entries))
+    requests = list(requests_of(entries, QueueTarget))
 
     assert [id(each) for request in requests for each in request] == [id(each) for each in entries]
     assert all(is_fitting(request) for request in requests)
@@ -81,7 +75,11 @@ def test_requests_hold_all_messages_once_in_order_and_as_many_as_sqs_takes(entri
 def is_fitting(request: list[Entry]) -> bool:
     groups = [each.group for each in request if each.group is not None]
     size = sum(size_of(each.fields) for each in request)
-    return 1 <= len(request) <= MOST_ENTRIES and size <= LARGEST_REQUEST_BYTES and len(groups) == len(set(groups))
+    return (
+        1 <= len(request) <= MOST_ENTRIES
+        and size <= QueueTarget.largest_request_bytes
+        and len(groups) == len(set(groups))
+    )
 
 
 def test_messages_are_asked_for_only_when_they_are_needed() -> None:
@@ -92,7 +90,7 @@ def test_messages_are_asked_for_only_when_they_are_needed() -> None:
             made.append(number)
             yield entry(str(number))
 
-    answers = send_entries(sqs, "queue", messages(), Deadline(FakeClock()))  # type: ignore[arg-type]
+    answers = send_entries(QueueTarget(sqs, "queue"), messages(), Deadline(FakeClock()))  # type: ignore[arg-type]
 
     assert (next(answers), len(made), len(sqs.requests)) == (Taken("sqs-0"), 10, 1)
 

@@ -10,6 +10,8 @@ from pynamodb.models import Model
 
 from idempotent_consumer.errors import SecondWriteError, TooManyWritesError, WorkError, WritesNotAllowedError
 from idempotent_consumer.modes import Eager, Lazy, Natural, Transactional
+from idempotent_consumer.outbox import Outbox
+from idempotent_consumer.testing import recorded_work
 from idempotent_consumer.work import MOST_WRITES, UnitOfWork
 from tests.unit.orders import Line, Order, Stock
 
@@ -38,7 +40,7 @@ UNKNOWN = ("put_item", "put_item")  # two Items alone do not tell which of their
 
 @pytest.fixture
 def work() -> UnitOfWork:
-    return UnitOfWork()
+    return recorded_work()
 
 
 def test_a_new_unit_of_work_is_empty(work: UnitOfWork) -> None:
@@ -249,7 +251,7 @@ def test_a_model_of_another_region_is_refused_at_the_call(
     monkeypatch: pytest.MonkeyPatch, committed_in: str | None, is_taken: bool
 ) -> None:
     monkeypatch.setattr(Order.Meta, "region", "eu-central-1")
-    work = UnitOfWork(region=committed_in)
+    work = UnitOfWork(Outbox(has_relay=True), region=committed_in)
 
     with contextlib.nullcontext() if is_taken else pytest.raises(WorkError, match="one region"):
         work.save(Order("o-1"))
@@ -265,7 +267,7 @@ def test_a_model_of_another_region_is_refused_at_the_call(
 def test_a_mode_that_commits_nothing_refuses_every_write_and_names_the_one_that_does(
     mode: type[Lazy | Eager | Natural], call: str
 ) -> None:
-    work = UnitOfWork(refusal=mode.refusal)
+    work = UnitOfWork(Outbox(has_relay=True), refusal=mode.refusal)
 
     with pytest.raises(WritesNotAllowedError, match=r"mode=Transactional\(\)"):
         CALLS[call](work, "o-1")
@@ -273,7 +275,7 @@ def test_a_mode_that_commits_nothing_refuses_every_write_and_names_the_one_that_
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_transactional_mode_takes_every_write(call: str) -> None:
-    work = UnitOfWork(refusal=Transactional.refusal)
+    work = UnitOfWork(Outbox(has_relay=True), refusal=Transactional.refusal)
 
     CALLS[call](work, "o-1")
 

@@ -6,6 +6,7 @@ import pytest
 from boto3.dynamodb.types import Binary
 
 from idempotent_consumer.errors import WorkError
+from idempotent_consumer.testing import recorded_work
 from idempotent_consumer.work import UnitOfWork
 
 KEY = {"id": {"S": "o-1"}}
@@ -24,7 +25,7 @@ REQUIRED = [(call, name) for call, request in COMPLETE.items() for name in reque
 
 
 def take(call: str, **request: Any) -> UnitOfWork:
-    work = UnitOfWork()
+    work = recorded_work()
     getattr(work, call)(**request)
     return work
 

@@ -20,16 +20,9 @@ from idempotent_consumer.errors import UnsendableMessageError
 from idempotent_consumer.outcome import Outcome, Settlement, describe
 from idempotent_consumer.outgoing import LARGEST_MESSAGE_BYTES, MOST_ATTRIBUTES, size_of, trace_fields
 from idempotent_consumer.record import DEAD_LETTER_ATTRIBUTE
-from idempotent_consumer.sending import (
-    Entry,
-    NotTaken,
-    SQSAccess,
-    Taken,
-    keeps_order,
-    requests_of,
-    send_entries,
-)
+from idempotent_consumer.sending import Entry, SQSAccess, keeps_order, requests_of, send_entries
 from idempotent_consumer.settings import LONGEST_TRY_MS
+from idempotent_consumer.targets import NotTaken, QueueTarget, Taken
 
 
 class DeadLetterQueue:
@@ -48,7 +41,7 @@ class DeadLetterQueue:
 
     def send(self, entries: Sequence[Entry], deadline: Deadline) -> list[Taken | NotTaken]:
         """Send copies, and return the answer to each."""
-        return list(send_entries(self._sqs.client(), self._url, entries, deadline))
+        return list(send_entries(QueueTarget(self._sqs.client(), self._url), entries, deadline))
 
 
 class DeadLetters:
@@ -100,7 +93,9 @@ class DeadLetters:
             return
         entries = [self._entry(delivery, self._queue) for delivery in deliveries]
         at = 0
-        for request in requests_of(entries):  # large letters need one each, and there has to be time for each
+        for request in requests_of(
+            entries, QueueTarget
+        ):  # large letters need one each, and there has to be time for each
             yield from self._copy(deliveries[at : at + len(request)], request, self._queue)
             at += len(request)
 

@@ -6,6 +6,7 @@ Every error of the package, in one tree; what botocore and PynamoDB raise never 
     IdempotentConsumerError
     ├── ConfigurationError        the code or its deployment is wrong: raised at import or decoration
     ├── NotAnSQSEventError        the whole event came from somewhere else: nothing was handled
+    ├── NotAStreamEventError      the same for the relay: nothing was sent
     ├── UnreportableRecordError   a delivery failed that has no SQS message id to report: the whole batch comes back
     ├── BatchFailedError          every delivery failed, and the consumer was asked to raise then
     ├── EmptyEnvelope             the envelope carries no message: the delivery is PROCESSED without the handler
@@ -20,11 +21,14 @@ Every error of the package, in one tree; what botocore and PynamoDB raise never 
     │   ├── StoreUnavailableError   no answer, throttled or in conflict for as long as there was time
     │   └── StoreRefusedError       answered, and will answer the same again: permissions, table name, an invalid write
     ├── SendingError              a message was not sent
-    │   ├── UnsendableMessageError  as it is, SQS would refuse it or change it: nothing was sent
-    │   └── NotSentError            SQS refused it, or gave no answer: sending it again under the same id is safe
+    │   ├── UnsendableMessageError  as it is, its target would refuse it or change it: nothing was sent
+    │   ├── NotSentError            SQS refused it, or gave no answer: sending it again under the same id is safe
+    │   └── UnreadableOutboxError   what is stored as outgoing messages is not what the relay can read
     ├── ConditionFailed           a condition that the handler put on one of its own writes did not hold
     └── WorkError                 a unit of work was used in a way that cannot be committed
-        ├── WritesNotAllowedError   the mode does not commit the handler's writes
+        ├── WritesNotAllowedError   the mode does not commit the handler's writes, or its handler has returned
+        ├── NoOutboxRelayError      nobody would send the outgoing message
+        ├── OutboxFullError         more outgoing messages than one processed message stores
         ├── TooManyWritesError      more than one transaction takes
         └── SecondWriteError        two writes to one item
 """
@@ -64,6 +68,10 @@ class ConfigurationError(IdempotentConsumerError):
 
 class NotAnSQSEventError(IdempotentConsumerError):
     """Say what an event looks like that is no batch of SQS records."""
+
+
+class NotAStreamEventError(IdempotentConsumerError):
+    """Say that an event is no batch of a DynamoDB stream's records."""
 
 
 class UnreportableRecordError(IdempotentConsumerError):
@@ -159,7 +167,7 @@ class SendingError(IdempotentConsumerError):
 
 
 class UnsendableMessageError(SendingError):
-    """Say what has to be changed about a message before SQS takes it."""
+    """Say what has to be changed about a message before SQS, SNS or EventBridge takes it."""
 
 
 class NotSentError(SendingError):
@@ -175,6 +183,10 @@ class NotSentError(SendingError):
         named = ", ".join(f"{each.message_id!r:.80} ({each})" for each in self.unsent[:_MOST_NAMED])
         more = f" and {len(self.unsent) - _MOST_NAMED} more" if len(self.unsent) > _MOST_NAMED else ""
         super().__init__(f"{len(self.unsent)} not sent: {named}{more}")
+
+
+class UnreadableOutboxError(SendingError):
+    """Say why stored outgoing messages cannot be read: another version has written them, or another hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +228,19 @@ class ConditionFailed(IdempotentConsumerError):  # noqa: N818 - a business outco
 
 
 class WorkError(IdempotentConsumerError):
-    """Say why a unit of work cannot take a write."""
+    """Say why a unit of work cannot take a write or an outgoing message."""
 
 
 class WritesNotAllowedError(WorkError):
-    """Refuse a write that nobody would commit."""
+    """Refuse what nobody would commit."""
+
+
+class NoOutboxRelayError(WorkError):
+    """Refuse an outgoing message that would be stored and never sent."""
+
+
+class OutboxFullError(WorkError):
+    """Refuse the outgoing message that one processed message cannot hold."""
 
 
 class TooManyWritesError(WorkError):

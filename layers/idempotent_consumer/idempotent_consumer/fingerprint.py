@@ -10,7 +10,6 @@ from jmespath.exceptions import JMESPathError
 
 from idempotent_consumer.canonical import NotJSONError, compiled, select, write_json, write_text
 from idempotent_consumer.errors import ConfigurationError
-from idempotent_consumer.message import Message
 
 
 class FingerprintSpecification:
@@ -34,9 +33,9 @@ class FingerprintSpecification:
         self._paths = [compiled(path) for path in paths]
         self.id = "1-" + hashlib.sha256(json.dumps(list(paths)).encode()).hexdigest()[:12]
 
-    def of(self, message: Message) -> str:
-        """Return `<specification id>:<hex SHA-256>` of the message's content."""
-        return f"{self.id}:{hashlib.sha256(self._written(message.body).encode()).hexdigest()}"
+    def of(self, content: str) -> str:
+        """Return `<specification id>:<hex SHA-256>` of a message's content."""
+        return f"{self.id}:{hashlib.sha256(self._written(content).encode()).hexdigest()}"
 
     def _written(self, body: str) -> str:
         try:

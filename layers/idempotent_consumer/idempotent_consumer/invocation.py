@@ -23,6 +23,7 @@ from idempotent_consumer.delivery import Delivery, fold, lanes
 from idempotent_consumer.errors import ConditionFailed, PermanentError, RetryLater
 from idempotent_consumer.metering import metered
 from idempotent_consumer.opening import open_delivery
+from idempotent_consumer.outbox import Outbox
 from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement, describe
 from idempotent_consumer.pace import Pace
 from idempotent_consumer.redelivery import Redelivery
@@ -32,7 +33,7 @@ from idempotent_consumer.store import Store
 from idempotent_consumer.telemetry import Observer
 from idempotent_consumer.work import UnitOfWork
 
-_WORK_IS_CLOSED = "the handler has returned: a write that comes after it would be lost"
+_WORK_IS_CLOSED = "the handler has returned: what comes after it would be lost"
 _NO_TIME = Settlement(Outcome.DEFERRED, "too little time left to start it")
 
 
@@ -218,7 +219,14 @@ class Invocation:
         return self._completed(delivery, work, lambda _, again: self._settled_by(again))
 
     def _call(self, function: Callable[..., Any] | None, delivery: Delivery, *more: Any) -> UnitOfWork:
-        work = UnitOfWork(refusal=self._mode.refusal, region=self._store.region if self._mode.remembers else None)
+        region = self._store.region if self._mode.remembers else None
+        outbox = Outbox(
+            delivery.mark.key,
+            has_relay=self._definition.settings.outbox_relay is not None,
+            refusal=self._mode.sending_refusal,
+            region=region,
+        )
+        work = UnitOfWork(outbox, refusal=self._mode.refusal, region=region)
         began_ms = self._deadline.now_ms()
         try:
             self._caller.call(cast("Callable[..., Any]", function), delivery.message, work, *more)

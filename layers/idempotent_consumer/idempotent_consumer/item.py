@@ -30,6 +30,7 @@ class ProcessedMessageItem(Model):
     fingerprint = UnicodeAttribute(null=True)
     updated_at = NumberAttribute()
     source = UnicodeAttribute()
+    outbox = UnicodeAttribute(null=True)
     v = NumberAttribute()
 
 
@@ -44,6 +45,7 @@ def to_item(message: ProcessedMessage) -> dict[str, Any]:
         fingerprint=message.fingerprint,
         updated_at=message.updated_at_ms,
         source=message.source,
+        outbox=message.outbox,
         v=ITEM_VERSION,
     ).serialize()
 
@@ -65,6 +67,7 @@ def from_item(item: Mapping[str, Any]) -> ProcessedMessage:
         fingerprint=_text(item, "fingerprint") or None,
         updated_at_ms=_number(item, "updated_at"),
         source=_text(item, "source"),
+        outbox=_text(item, "outbox") or None,
     )
 
 

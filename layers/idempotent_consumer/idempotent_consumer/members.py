@@ -48,6 +48,11 @@ class Members:
         written = self.json(name)
         return json.loads(written) if written.startswith('"') else None
 
+    def json_without(self, *names: str) -> str:
+        """Return the object's JSON, as it stands but for some members."""
+        kept = (f"{json.dumps(name)}:{self.json(name)}" for name in self._spans if name not in names)
+        return f"{{{','.join(kept)}}}"
+
     def without(self, *names: str) -> Mapping[str, Any]:
         """
         Return what all members but these hold, read-only.

@@ -23,10 +23,12 @@ class Envelope:
     Attributes:
         kind: `sns`, `eventbridge`, `cloudevents`, `s3`, `base64`, `gzip`; the name of a function of one's own.
         members: the envelope's members except the content, such as SNS's `TopicArn` and EventBridge's `detail-type`.
+        relayed_id: message id that the relay of an outbox has put into the content; None if there is none.
     """
 
     kind: str
     members: Mapping[str, Any] = field(hash=False, repr=False)
+    relayed_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

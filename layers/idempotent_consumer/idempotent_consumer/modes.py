@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -41,6 +41,7 @@ class Mode(Protocol):
             a later condition protects its effect.
         unknown: the outcome when it is not known that the handler's return was made durable.
         refusal: why the unit of work takes no writes; empty if they are committed.
+        sending_refusal: why it takes no outgoing messages; empty if they are stored with the completion.
     """
 
     remembers: ClassVar[bool] = True
@@ -52,6 +53,7 @@ class Mode(Protocol):
         "only a Transactional consumer commits its unit of work: construct it with mode=Transactional(), or write "
         "with a client of your own and make that write idempotent"
     )
+    sending_refusal: ClassVar[str] = ""
 
     @abstractmethod
     def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
@@ -94,8 +96,7 @@ class Lazy(Mode):
 
     def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
         """Store the message; if another delivery has done so meanwhile, both have been handled."""
-        del work  # it is empty
-        old = store.remember(mark, deadline)
+        old = store.remember(_with_outbox(mark, work), deadline)
         return PROCESSED if old is None else _beaten_by(old, mark, deadline)
 
 
@@ -141,8 +142,7 @@ class Eager(Mode):
 
     def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
         """Complete the claim; if that fails it stays, for the effect has happened and is not to be repeated at once."""
-        del work  # it is empty
-        old = store.complete(mark, deadline)
+        old = store.complete(_with_outbox(mark, work), deadline)
         if old is None:
             return PROCESSED
         useful_from_ms = _useful_from_ms(old)
@@ -175,7 +175,7 @@ class Transactional(Mode):
 
     def complete(self, mark: Mark, work: UnitOfWork, store: Store, deadline: Deadline) -> Settlement:
         """Commit; a transaction not known to be applied has left no effect, or is recognised at the next delivery."""
-        old = store.commit(mark, work.writes, deadline)
+        old = store.commit(_with_outbox(mark, work), work.writes, deadline)
         return PROCESSED if old is None else _beaten_by(old, mark, deadline)
 
 
@@ -188,6 +188,10 @@ class Natural(Mode):
     """
 
     remembers: ClassVar[bool] = False
+    sending_refusal: ClassVar[str] = (
+        "a Natural consumer stores nothing, so an outgoing message has no place to wait in: choose another mode, or "
+        "send with a Producer under an id of its own"
+    )
 
     def admit(self, marks: Sequence[Mark], store: Store, deadline: Deadline) -> Sequence[Settlement | None]:
         """Let everything in."""
@@ -198,6 +202,10 @@ class Natural(Mode):
         """Take the handler's word for it."""
         del mark, work, store, deadline
         return PROCESSED
+
+
+def _with_outbox(mark: Mark, work: UnitOfWork) -> Mark:
+    return replace(mark, outbox=work.outbox.to_json())
 
 
 def _look_up(marks: Sequence[Mark], store: Store, deadline: Deadline) -> list[Settlement | None]:

@@ -13,6 +13,7 @@ from idempotent_consumer.identity import key_of, message_id_of
 from idempotent_consumer.message import Envelope, Message, Opened, read_message
 from idempotent_consumer.outcome import Outcome, Settlement, describe
 from idempotent_consumer.parsing import parsed
+from idempotent_consumer.recognition import content_of
 from idempotent_consumer.record import SqsRecord
 from idempotent_consumer.store import Mark
 
@@ -63,7 +64,7 @@ def _identify(delivery: Delivery, message: Message, definition: Definition) -> N
         delivery.mark = Mark(
             key=_key_of_its_own(message, definition) if definition.settings.idempotency_disabled else message.key,
             owner=uuid.uuid4().hex,
-            fingerprint=definition.fingerprint.of(message) if definition.fingerprint else None,
+            fingerprint=definition.fingerprint.of(content_of(message.body)) if definition.fingerprint else None,
             source=f"{message.queue_arn} {message.sqs_message_id}",
             retention_ms=definition.retention_ms,
         )

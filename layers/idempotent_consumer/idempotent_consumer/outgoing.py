@@ -70,12 +70,12 @@ def entry_of(message: OutgoingMessage, *, is_fifo: bool) -> dict[str, Any]:
         UnsendableMessageError: SQS would refuse the message, or consumers could not know it by its id.
     """
     entry = {
-        "MessageBody": _body(message.body),
-        "MessageAttributes": {ID_ATTRIBUTE: _id(message.message_id), **_attributes(message.attributes)},
-        **(_fifo_fields(message) if is_fifo else _standard_fields(message)),
+        "MessageBody": written_body(message.body),
+        "MessageAttributes": written_attributes(message.message_id, message.attributes),
+        **_queue_fields(message, is_fifo=is_fifo),
     }
     if message.trace_header:
-        header = _sendable(message.trace_header, "the trace header")
+        header = checked_text(message.trace_header, "the trace header")
         entry |= trace_fields(header)
     size = size_of(entry)
     if size > LARGEST_MESSAGE_BYTES:
@@ -111,7 +111,13 @@ def size_of(entry: Mapping[str, Any]) -> int:
 # -- body and attributes ----------------------------------------------------------------------------------------------
 
 
-def _body(body: Any) -> str:
+def written_body(body: Any) -> str:
+    """
+    Return a body as it is sent: text as it is, anything else as JSON.
+
+    Raises:
+        UnsendableMessageError: it is neither, is empty, or holds what SQS refuses.
+    """
     if isinstance(body, (bytes, bytearray)):
         raise UnsendableMessageError("the body is bytes, and SQS takes text: encode it, such as in base64")
     if not isinstance(body, str):
@@ -121,7 +127,17 @@ def _body(body: Any) -> str:
             raise UnsendableMessageError(f"the body cannot be written as JSON: {error}") from error
     if not body:
         raise UnsendableMessageError("the body is empty: SQS takes one character at least")
-    return _sendable(body, "the body")
+    return checked_text(body, "the body")
+
+
+def written_attributes(message_id: object, attributes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """
+    Return a message's attributes as they are sent, to a queue or a topic; its id is one of them.
+
+    Raises:
+        UnsendableMessageError: naming the attribute that SQS would refuse.
+    """
+    return {ID_ATTRIBUTE: _id(message_id), **_attributes(attributes)}
 
 
 def _id(message_id: object) -> dict[str, Any]:
@@ -129,7 +145,7 @@ def _id(message_id: object) -> dict[str, Any]:
         raise UnsendableMessageError(f"the message id is {type(message_id).__name__}: give text")
     if not message_id.strip():
         raise UnsendableMessageError("the message id is blank: give what makes this message the same when sent again")
-    return {"DataType": "String", "StringValue": _sendable(message_id, "the message id")}
+    return {"DataType": "String", "StringValue": checked_text(message_id, "the message id")}
 
 
 def _attributes(attributes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -161,7 +177,7 @@ def _attribute(name: str, value: object) -> dict[str, Any]:
     if isinstance(value, (str, bytes)) and not value:
         raise UnsendableMessageError(f"the attribute {name} is empty, which SQS refuses: leave it out")
     if isinstance(value, str):
-        return {"DataType": "String", "StringValue": _sendable(value, f"the attribute {name}")}
+        return {"DataType": "String", "StringValue": checked_text(value, f"the attribute {name}")}
     if isinstance(value, bytes):
         return {"DataType": "Binary", "BinaryValue": value}
     if isinstance(value, bool) or not isinstance(value, int):
@@ -172,8 +188,20 @@ def _attribute(name: str, value: object) -> dict[str, Any]:
     return {"DataType": "Number", "StringValue": int.__repr__(value)}
 
 
-def _sendable(text: str, what: str) -> str:
-    """Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html."""
+def is_sendable(text: str) -> bool:
+    """Tell whether SQS takes every character of a text."""
+    return _REFUSED.search(text) is None
+
+
+def checked_text(text: str, what: str) -> str:
+    """
+    Return a text that SQS takes as it is.
+
+    Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+
+    Raises:
+        UnsendableMessageError: naming the character that it refuses.
+    """
     if refused := _REFUSED.search(text):
         raise UnsendableMessageError(
             f"{what} holds U+{ord(refused[0]):04X} at position {refused.start()}, a character that SQS refuses: send "
@@ -185,29 +213,43 @@ def _sendable(text: str, what: str) -> str:
 # -- what the queue's kind decides ------------------------------------------------------------------------------------
 
 
-def _fifo_fields(message: OutgoingMessage) -> dict[str, Any]:
-    if message.group_id is None:
-        raise UnsendableMessageError("a FIFO queue needs a group_id: give the id of what has to stay in order")
-    if message.delay is not None:
-        raise UnsendableMessageError("a FIFO queue takes no delay by message: leave it out, or set it on the queue")
-    deduplication_id = message.deduplication_id
-    if deduplication_id is None:
-        deduplication_id = hashlib.sha256(message.message_id.encode()).hexdigest()
-    return {
-        "MessageGroupId": _token(message.group_id, "group_id"),
-        "MessageDeduplicationId": _token(deduplication_id, "deduplication_id"),
-    }
+def order_fields(
+    message_id: str, group_id: str | None, deduplication_id: str | None, *, is_fifo: bool, target: str
+) -> dict[str, Any]:
+    """
+    Return the fields that keep a message in its group's order and fold what is sent twice.
 
+    Args:
+        message_id: of the message.
+        group_id: what was given for it.
+        deduplication_id: what was given for it; the hex SHA-256 of the message id if None.
+        is_fifo: whether the target keeps order.
+        target: `queue` or `topic`.
 
-def _standard_fields(message: OutgoingMessage) -> dict[str, Any]:
-    if message.deduplication_id is not None:
+    Raises:
+        UnsendableMessageError: the target would refuse the message.
+    """
+    if is_fifo and group_id is None:
+        raise UnsendableMessageError(f"a FIFO {target} needs a group_id: give the id of what has to stay in order")
+    if not is_fifo and deduplication_id is not None:
         raise UnsendableMessageError(
-            "only a FIFO queue takes a deduplication_id: leave it out, the consumer knows the message by its id"
+            f"only a FIFO {target} takes a deduplication_id: leave it out, the consumer knows the message by its id"
         )
-    fields: dict[str, Any] = {}
-    if message.group_id is not None:
-        fields["MessageGroupId"] = _token(message.group_id, "group_id")
+    fields = {} if group_id is None else {"MessageGroupId": _token(group_id, "group_id")}
+    if is_fifo:
+        if deduplication_id is None:
+            deduplication_id = hashlib.sha256(message_id.encode()).hexdigest()
+        fields["MessageDeduplicationId"] = _token(deduplication_id, "deduplication_id")
+    return fields
+
+
+def _queue_fields(message: OutgoingMessage, *, is_fifo: bool) -> dict[str, Any]:
+    fields = order_fields(
+        message.message_id, message.group_id, message.deduplication_id, is_fifo=is_fifo, target="queue"
+    )
     if message.delay is not None:
+        if is_fifo:
+            raise UnsendableMessageError("a FIFO queue takes no delay by message: leave it out, or set it on the queue")
         fields["DelaySeconds"] = _delay_seconds(message.delay)
     return fields
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from idempotent_consumer.clock import Clock, Deadline, SystemClock
 from idempotent_consumer.errors import NotSentError, UnsendableMessageError
 from idempotent_consumer.outgoing import OutgoingMessage, entry_of
-from idempotent_consumer.sending import UNSENDABLE, Entry, NotTaken, Taken, keeps_order, make_client, send_entries
+from idempotent_consumer.sending import UNSENDABLE, Entry, keeps_order, make_client, send_entries
 from idempotent_consumer.settings import DEFAULT_TIME_LEFT_MS
+from idempotent_consumer.targets import NotTaken, QueueTarget, Taken
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -126,9 +127,8 @@ class Producer:
     """
 
     def __init__(self, queue_url: str, *, client: SQSClient | None = None, clock: Clock | None = None) -> None:
-        self._queue_url = queue_url
         self._is_fifo = keeps_order(queue_url)
-        self._client = client or make_client()
+        self._target = QueueTarget(client or make_client(), queue_url)
         self._deadline = Deadline(clock or SystemClock(), _Unhurried())
 
     def send(self, message: OutgoingMessage) -> Sent:
@@ -167,7 +167,7 @@ class Producer:
                 waiting.append(message)
                 yield self._entry(message)
 
-        answers = send_entries(self._client, self._queue_url, entries(), self._deadline)
+        answers = send_entries(self._target, entries(), self._deadline)
         return SendingReport([_result(waiting.popleft(), answer) for answer in answers])
 
     def _entry(self, message: OutgoingMessage) -> Entry:

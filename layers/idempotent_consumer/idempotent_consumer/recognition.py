@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,13 @@ from idempotent_consumer.errors import EmptyEnvelope, UnreadableMessageError
 from idempotent_consumer.members import Members
 from idempotent_consumer.message import Envelope
 from idempotent_consumer.s3_events import s3_objects
+
+RELAYED_ID = "message-id"
+"""Member of an event's detail in which the relay of an outbox sends the id along."""
+
+_RELAYED_MEMBER = f'"{RELAYED_ID}"'
+_RELAYED = re.compile(r"(?:[^#]+#.+|[0-9a-f]{64})/[1-9][0-9]*", re.DOTALL)
+"""Its form, `<key>/<n>`: another producer's member of that name is something else."""
 
 GZIP_IN_BASE64 = "H4sI"
 """What the first three bytes of every gzip are in base64."""
@@ -32,12 +40,14 @@ class Shape:
         name: what it is called, with its article.
         content: names of the members that are the content.
         problem_of: says why members are not an envelope of this kind; None if they are.
+        relayed_id_of: finds the message id that the relay of an outbox has put into the content; None if there is none.
     """
 
     kind: str
     name: str
     content: tuple[str, ...]
     problem_of: Callable[[Members], str | None]
+    relayed_id_of: Callable[[Members], str | None] = lambda members: None
 
     def problem(self, members: Members | None) -> str | None:
         """Say why a body is not an envelope of this kind; None if it is."""
@@ -50,7 +60,7 @@ class Shape:
         Raises:
             UnreadableMessageError: one of its members cannot be read.
         """
-        return Envelope(self.kind, members.without(*self.content))
+        return Envelope(self.kind, members.without(*self.content), self.relayed_id_of(members))
 
 
 def _sns_problem(members: Members) -> str | None:
@@ -80,8 +90,16 @@ def _blank(members: Members, *names: str) -> str | None:
     return None
 
 
+def _relayed_id(members: Members) -> str | None:
+    """Return the id that the relay has put into an event's detail: EventBridge's own is new each time it is sent."""
+    written = members.json("detail")
+    detail = Members.of(written) if _RELAYED_MEMBER in written else None
+    message_id = detail and detail.text(RELAYED_ID)
+    return message_id if message_id and _RELAYED.fullmatch(message_id) else None
+
+
 SNS = Shape("sns", "an SNS envelope", ("Message",), _sns_problem)
-EVENTBRIDGE = Shape("eventbridge", "an EventBridge event", ("detail",), _eventbridge_problem)
+EVENTBRIDGE = Shape("eventbridge", "an EventBridge event", ("detail",), _eventbridge_problem, _relayed_id)
 CLOUDEVENTS = Shape("cloudevents", "a CloudEvent", ("data", "data_base64"), _cloudevents_problem)
 
 
@@ -96,6 +114,20 @@ def event_envelope(body: str) -> Envelope | None:
     if members is None or ("detail-type" in members and "specversion" in members):
         return None  # neither kind has the other's member: of who wrote both, it is not known which the id is of
     return _envelope_of(EVENTBRIDGE, members) or _envelope_of(CLOUDEVENTS, members)
+
+
+def content_of(body: str) -> str:
+    """
+    Return what of a body is compared: that of a relayed event without what EventBridge makes anew each time it is sent.
+
+    Opened or not, two copies of it then have the same content. Any other body is its own content.
+    """
+    if _RELAYED_MEMBER not in body or '"detail-type"' not in body:
+        return body
+    members = Members.of(body)
+    if members is None or EVENTBRIDGE.problem(members) or not EVENTBRIDGE.relayed_id_of(members):
+        return body
+    return members.json_without("id", "time")
 
 
 def is_confirmation(members: Members | None) -> bool:

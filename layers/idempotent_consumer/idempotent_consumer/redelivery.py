@@ -16,13 +16,14 @@ from idempotent_consumer.delivery import Delivery
 from idempotent_consumer.metering import ask_sqs
 from idempotent_consumer.outcome import Outcome, Settlement
 from idempotent_consumer.requesting import REQUEST_ERRORS, Patience, may_pass
-from idempotent_consumer.sending import MOST_ENTRIES, SQSAccess, answer_in, answer_to, make_client
+from idempotent_consumer.sending import SQSAccess, make_client
 from idempotent_consumer.settings import (
     LONGEST_SHAPING_MS,
     LONGEST_WAIT,
     SHAPING_CONNECT_TIMEOUT_S,
     SHAPING_READ_TIMEOUT_S,
 )
+from idempotent_consumer.targets import MOST_ENTRIES, answer_in, answer_to
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient

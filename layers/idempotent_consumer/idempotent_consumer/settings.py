@@ -74,6 +74,12 @@ LARGEST_DECODED_BYTES = 10 * 1024 * 1024
 """What a compressed or encoded body may hold, unless its consumer allows more: ten times the largest body of SQS. A
 megabyte of gzip can hold a gigabyte, and a function of 128 MB is killed with the whole batch long before."""
 
+LARGEST_OUTBOX_BYTES = 65_536
+"""Outgoing messages of one unit of work, as they are stored: an item takes 400 KB, and each KB of it a write unit."""
+
+RELAY_PATIENCE_MS = 15 * 60 * 1000
+"""A target that has had no answer for so long no longer holds up what goes elsewhere: its messages are parked."""
+
 DEFAULT_MAX_RECEIVE_COUNT = 5
 
 DEFAULT_RETENTION = timedelta(days=29)
@@ -98,6 +104,10 @@ class Settings:
         backoff_base: the longest wait after a message's first receive (`BACKOFF_BASE_SECONDS`).
         backoff_cap: the longest wait of all (`BACKOFF_CAP_SECONDS`).
         max_receive_count: receives at which a message is given up whose handler raises (`MAX_RECEIVE_COUNT`; 5).
+        outbox_relay: what sends the outgoing messages (`OUTBOX_RELAY`), such as the ARN of the table's stream that
+            triggers it; None if unset: then there are none. Only its presence counts.
+        outbox_dead_letter_queue_url: where the relay parks what its target will not have
+            (`OUTBOX_DEAD_LETTER_QUEUE_URL`); only the relay needs it.
         idempotency_disabled: for development only: every delivery is handled, nothing is recognised
             (`IDEMPOTENCY_DISABLED`).
         shortest_retention: what a consumer's retention may not be under; only tests set it, and no variable does.
@@ -109,6 +119,8 @@ class Settings:
     backoff_base: timedelta = BACKOFF_BASE
     backoff_cap: timedelta = BACKOFF_CAP
     max_receive_count: int = DEFAULT_MAX_RECEIVE_COUNT
+    outbox_relay: str | None = None
+    outbox_dead_letter_queue_url: str | None = None
     idempotency_disabled: bool = False
     shortest_retention: timedelta = SHORTEST_RETENTION
 
@@ -161,6 +173,10 @@ def read_settings(environment: Mapping[str, str] | None = None) -> tuple[Setting
         backoff_base=_seconds(environment, "BACKOFF_BASE_SECONDS", BACKOFF_BASE, problems),
         backoff_cap=_seconds(environment, "BACKOFF_CAP_SECONDS", BACKOFF_CAP, problems),
         max_receive_count=_count(environment, "MAX_RECEIVE_COUNT", DEFAULT_MAX_RECEIVE_COUNT, problems),
+        outbox_relay=environment.get("OUTBOX_RELAY", "").strip() or None,
+        outbox_dead_letter_queue_url=next(
+            iter(_urls(environment, "OUTBOX_DEAD_LETTER_QUEUE_URL", problems, most=1)), None
+        ),
         idempotency_disabled=_flag(environment, "IDEMPOTENCY_DISABLED", problems),
     )
     return settings, problems

@@ -9,7 +9,7 @@ over all tries, tells. Clocks are read afresh on every try. `tests/contract` hol
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,7 +18,7 @@ from idempotent_consumer.fingerprint import same_content
 from idempotent_consumer.outcome import Outcome
 from idempotent_consumer.settings import CLOCK_MARGIN_MS
 
-ITEM_VERSION = 1
+ITEM_VERSION = 2
 """The form of the stored item. Raise it, with a decision record, when tests/approved/processed_message.json changes."""
 
 
@@ -43,6 +43,7 @@ class ProcessedMessage:
         fingerprint: `<specification id>:<hash>` of the content; None if none is compared.
         updated_at_ms: when it was written, in milliseconds since 1970.
         source: the queue's ARN and the SQS message id of the delivery that wrote it.
+        outbox: outgoing messages that the relay sends, as one JSON string; None if there are none.
     """
 
     key: str
@@ -53,6 +54,7 @@ class ProcessedMessage:
     fingerprint: str | None
     updated_at_ms: int
     source: str
+    outbox: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Mark:
         fingerprint: of the message's content, or None.
         source: the queue's ARN and the SQS message id.
         retention_ms: how long the message is remembered, in milliseconds.
+        outbox: outgoing messages that are stored with its completion; None if there are none.
     """
 
     key: str
@@ -73,6 +76,7 @@ class Mark:
     fingerprint: str | None
     source: str
     retention_ms: int
+    outbox: str | None = None
 
     def in_progress(self, now_ms: int, lease_until_ms: int) -> ProcessedMessage:
         """Return the claim as of now; it is kept for the retention beyond its lease, so that TTL never ends a lease."""
@@ -80,7 +84,7 @@ class Mark:
 
     def completed(self, now_ms: int) -> ProcessedMessage:
         """Return the completed item as of now."""
-        return self._item(Status.COMPLETED, now_ms, 0, now_ms)
+        return replace(self._item(Status.COMPLETED, now_ms, 0, now_ms), outbox=self.outbox)
 
     def _item(self, status: Status, now_ms: int, lease_until_ms: int, kept_from_ms: int) -> ProcessedMessage:
         return ProcessedMessage(

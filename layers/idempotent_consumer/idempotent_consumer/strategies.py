@@ -127,7 +127,8 @@ def event_id(*, replay_is_new: bool = False) -> MessageIdStrategy:
     """
     Take the id of an EventBridge event, or `source` and `id` of a CloudEvent, whether or not the consumer opens it.
 
-    EventBridge makes a new id each time that a producer puts an event; a CloudEvent's is the producer's own. A rule
+    EventBridge makes a new id each time that a producer puts an event; a CloudEvent's is the producer's own. The relay
+    of an outbox sends an id of its own along, as the member `message-id` of the detail: then that one is taken. A rule
     that transforms its input sends no id on, and a member `id` of the body that is left is not taken for it.
 
     Args:
@@ -139,6 +140,8 @@ def event_id(*, replay_is_new: bool = False) -> MessageIdStrategy:
         event = _opened(message, "eventbridge", "cloudevents") or event_envelope(message.body)
         if event is None:
             raise _missing("there is neither an EventBridge event nor a CloudEvent", message)
+        if event.relayed_id is not None:
+            return event.relayed_id
         if event.kind == "cloudevents":
             return CompositeId((event.members["source"], event.members["id"]))
         replay = event.members.get("replay-name") if replay_is_new else None

@@ -1,10 +1,11 @@
-"""The unit of work: what a handler wants written, taken down at the call and committed with the message's record."""
+"""The unit of work: what a handler wants written and sent, taken down at the call and committed with the record."""
 
 from __future__ import annotations
 
 import copy
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from pynamodb.exceptions import PynamoDBException
@@ -14,6 +15,9 @@ from pynamodb.models import Model
 
 from idempotent_consumer.client_form import check_client_form, check_values
 from idempotent_consumer.errors import SecondWriteError, TooManyWritesError, WorkError, WritesNotAllowedError
+from idempotent_consumer.outbound import Attributes, Outgoing, ToBus, ToQueue, ToTopic, written_detail
+from idempotent_consumer.outbox import Outbox
+from idempotent_consumer.outgoing import written_body
 from idempotent_consumer.store import Write
 
 MOST_WRITES = 99
@@ -22,7 +26,7 @@ MOST_WRITES = 99
 
 class UnitOfWork:
     """
-    Collect the writes of one run of a handler; nothing leaves before the handler has returned.
+    Collect the writes and the outgoing messages of one run of a handler; nothing leaves before it has returned.
 
     Each call takes down what is there at the call: changing a model afterwards changes nothing. What cannot be
     committed is refused at the call, with an error that says what to do, before anything is written.
@@ -31,13 +35,18 @@ class UnitOfWork:
     (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html).
 
     Args:
+        outbox: takes the outgoing messages down.
         refusal: why no write can be taken; empty if writes are committed.
         region: the AWS region in which they are committed; None if it makes no difference.
+
+    Attributes:
+        outbox: the same.
     """
 
-    __slots__ = ("_key_names", "_lock", "_refusal", "_region", "_writes")
+    __slots__ = ("_key_names", "_lock", "_refusal", "_region", "_writes", "outbox")
 
-    def __init__(self, *, refusal: str = "", region: str | None = None) -> None:
+    def __init__(self, outbox: Outbox, *, refusal: str = "", region: str | None = None) -> None:
+        self.outbox = outbox
         self._refusal = refusal
         self._region = region
         self._lock = threading.Lock()
@@ -48,6 +57,11 @@ class UnitOfWork:
     def writes(self) -> Sequence[Write]:
         """Return what was taken down so far, in the order of the calls."""
         return tuple(self._writes)
+
+    @property
+    def outgoing(self) -> Sequence[Outgoing]:
+        """Return the outgoing messages that were taken down so far, in the order of the calls."""
+        return self.outbox.messages
 
     # -- PynamoDB models ---------------------------------------------------------------------------
 
@@ -155,6 +169,130 @@ class UnitOfWork:
         """
         self._take_client_form("ConditionCheck", request)
 
+    # -- outgoing messages -------------------------------------------------------------------------
+
+    def send(
+        self,
+        queue_url: str,
+        body: Any,
+        *,
+        attributes: Attributes | None = None,
+        group_id: str | None = None,
+        deduplication_id: str | None = None,
+        delay: timedelta | None = None,
+    ) -> str:
+        """
+        Send a message to a queue, if and only if the work is committed.
+
+        It carries its id in the attribute `message-id`, by which its consumer knows it again:
+        `IdempotentConsumer(…, message_id=attribute("message-id"))`.
+
+        Args:
+            queue_url: URL of the queue; only one that ends in `.fifo` keeps order.
+            body: text is sent as it is, anything else as JSON; both as they are at the call.
+            attributes: message attributes by name: text, whole numbers of up to 38 digits, or bytes; nine at most.
+            group_id: message group, which a FIFO queue needs.
+            deduplication_id: what a FIFO queue folds equal messages by; by default the hex SHA-256 of the message id.
+            delay: how long a standard queue hides the message at first: up to 15 minutes, in whole seconds.
+
+        Returns:
+            The message id under which it leaves.
+
+        Raises:
+            UnsendableMessageError: SQS would refuse it.
+            WorkError: it would not be stored, or not leave; see its subclasses.
+        """
+        self.outbox.check_allowed()
+        message = ToQueue(
+            queue_url=queue_url,
+            body=written_body(body),
+            attributes=dict(attributes or {}),
+            group_id=group_id,
+            deduplication_id=deduplication_id,
+            delay=delay,
+        )
+        return self.outbox.put(message)
+
+    def publish(
+        self,
+        topic_arn: str,
+        message: Any,
+        *,
+        attributes: Attributes | None = None,
+        subject: str | None = None,
+        group_id: str | None = None,
+        deduplication_id: str | None = None,
+    ) -> str:
+        """
+        Publish a message to a topic, if and only if the work is committed.
+
+        Its id goes along in the message attribute `message-id`.
+
+        Args:
+            topic_arn: ARN of the topic; only one that ends in `.fifo` keeps order.
+            message: text is sent as it is, anything else as JSON; both as they are at the call.
+            attributes: message attributes by name: text, whole numbers of up to 38 digits, or bytes; nine at most.
+            subject: of the mails that the topic sends: up to 100 ASCII characters.
+            group_id: message group, which a FIFO topic needs.
+            deduplication_id: what a FIFO topic folds equal messages by; by default the hex SHA-256 of the message id.
+
+        Returns:
+            The message id under which it leaves.
+
+        Raises:
+            UnsendableMessageError: SNS would refuse it.
+            WorkError: it would not be stored, or not leave; see its subclasses.
+        """
+        self.outbox.check_allowed()
+        published = ToTopic(
+            topic_arn=topic_arn,
+            message=written_body(message),
+            attributes=dict(attributes or {}),
+            subject=subject,
+            group_id=group_id,
+            deduplication_id=deduplication_id,
+        )
+        return self.outbox.put(published)
+
+    def put_event(
+        self,
+        detail_type: str,
+        detail: Mapping[str, Any],
+        *,
+        source: str,
+        bus: str = "default",
+        resources: Sequence[str] = (),
+    ) -> str:
+        """
+        Put an event on a bus of EventBridge, if and only if the work is committed.
+
+        EventBridge gives it a new id each time that it is sent, so ours is the member `message-id` of its detail;
+        `event_id()` takes that one.
+
+        Args:
+            detail_type: what it is, such as `OrderPlaced`.
+            detail: its content, as it is at the call.
+            source: who says it, such as `com.example.orders`.
+            bus: name or ARN of the bus.
+            resources: ARNs of what it concerns.
+
+        Returns:
+            The message id under which it leaves.
+
+        Raises:
+            UnsendableMessageError: EventBridge would refuse it.
+            WorkError: it would not be stored, or not leave; see its subclasses.
+        """
+        self.outbox.check_allowed()
+        event = ToBus(
+            bus=bus,
+            source=source,
+            detail_type=detail_type,
+            detail=written_detail(detail),
+            resources=tuple(resources),
+        )
+        return self.outbox.put(event)
+
     # -- taking down -------------------------------------------------------------------------------
 
     def _take_model(self, operation: str, model_class: type[Model], serialise: Callable[[], dict[str, Any]]) -> None:
@@ -218,9 +356,10 @@ class UnitOfWork:
             raise WritesNotAllowedError(self._refusal)
 
     def close(self, reason: str) -> None:
-        """Take no more writes: what a thread or task left behind by the handler adds now would be lost."""
+        """Take no more: what a thread or task left behind by the handler adds now would be lost."""
         with self._lock:
             self._refusal = reason
+        self.outbox.close(reason)
 
 
 def _key_of(write: Write, names: frozenset[str]) -> Mapping[str, Any] | None:

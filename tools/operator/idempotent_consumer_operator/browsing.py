@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from idempotent_consumer.clock import Clock
-from idempotent_consumer.sending import MOST_ENTRIES
+from idempotent_consumer.targets import MOST_ENTRIES
 from idempotent_consumer_operator.errors import OperatorError
 from idempotent_consumer_operator.letters import DeadLetter
 from idempotent_consumer_operator.queues import Depth, Queue

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from idempotent_consumer.sending import MOST_ENTRIES, keeps_order
+from idempotent_consumer.sending import keeps_order
+from idempotent_consumer.targets import MOST_ENTRIES
 from idempotent_consumer_operator.errors import translated
 from idempotent_consumer_operator.letters import DeadLetter
 

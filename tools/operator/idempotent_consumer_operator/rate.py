@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from idempotent_consumer.clock import Clock
-from idempotent_consumer.sending import MOST_ENTRIES
+from idempotent_consumer.targets import MOST_ENTRIES
 
 _LONGEST_PAUSE_MS = 200  # between two looks at whether somebody asks to stop
 _LARGEST_BURST_MS = 1_000

@@ -12,15 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from idempotent_consumer.clock import Clock, Deadline
-from idempotent_consumer.sending import (
-    GROUP_ENDED,
-    MOST_ENTRIES,
-    UNSENDABLE,
-    Entry,
-    NotTaken,
-    Taken,
-    send_entries,
-)
+from idempotent_consumer.sending import GROUP_ENDED, UNSENDABLE, Entry, send_entries
+from idempotent_consumer.targets import MOST_ENTRIES, NotTaken, QueueTarget, Taken
 from idempotent_consumer_operator.browsing import Browser
 from idempotent_consumer_operator.choosing import Choice
 from idempotent_consumer_operator.copies import Copying
@@ -110,7 +103,7 @@ class Outlet:
         """
         entries = self.entries(letters)
         # Each call has time of its own: a command goes on for as long as there are letters.
-        answers = list(send_entries(self._sqs, self._queue_url, entries, Deadline(self._clock)))
+        answers = list(send_entries(QueueTarget(self._sqs, self._queue_url), entries, Deadline(self._clock)))
         self._despair_of(answers)
         refusals = [_why_not(answer) for answer in answers]
         self._ended_groups |= {

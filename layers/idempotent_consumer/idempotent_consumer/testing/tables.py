@@ -24,6 +24,7 @@ def create_processed_messages_table(client: DynamoDBClient, table_name: str = "p
         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
         BillingMode="PAY_PER_REQUEST",
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"},
     )
     client.update_time_to_live(
         TableName=table_name, TimeToLiveSpecification={"AttributeName": "expires_at", "Enabled": True}
