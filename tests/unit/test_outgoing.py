@@ -147,6 +147,7 @@ def test_a_message_that_is_printed_keeps_its_content_to_itself() -> None:
         (order(body={"price": float("nan")}), "the body cannot be written as JSON"),
         (order(body={"when": timedelta(1)}), "the body cannot be written as JSON: Object of type timedelta"),
         (order(attributes={"message-id": "o-2"}), "message-id is set by message_id"),
+        (order(attributes={"dead-letter": "{}"}), "dead-letter is what a redriven message is known by: leave it out"),
         (order(attributes={"a": ""}), "the attribute a is empty, which SQS refuses: leave it out"),
         (order(attributes={"a": b""}), "the attribute a is empty"),
         (order(attributes={"a": "\x00"}), "the attribute a holds U+0000 at position 0"),

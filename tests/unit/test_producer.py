@@ -127,6 +127,17 @@ def test_on_a_standard_queue_a_group_holds_nothing_up() -> None:
     assert sqs.asked == [["a", "c"]]
 
 
+def test_a_message_that_would_pass_for_a_redriven_one_is_refused_and_harms_no_neighbour() -> None:
+    """A handler that sends to its own queue with all attributes of a redriven message would make it a DUPLICATE."""
+    letter = '{"sqs_message_id": "the-first", "queue_arn": "arn:aws:sqs:eu-central-1:111122223333:orders"}'
+    sqs = FakeSqs()
+
+    report = producer(sqs).send_all([order("o-1", attributes={"dead-letter": letter}), order("o-2", body="b")])
+
+    assert [(each.message_id, each.code) for each in report.unsent] == [("o-1", "Unsendable")]
+    assert sqs.arrived == ["b"]
+
+
 def test_a_producer_that_has_lived_for_hours_tries_again_as_a_new_one_does() -> None:
     sqs, clock = FakeSqs(LOST), FakeClock()
     long_lived = Producer(STANDARD, client=sqs, clock=clock)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from idempotent_consumer.errors import UnsendableMessageError
+from idempotent_consumer.record import DEAD_LETTER_ATTRIBUTE
 from idempotent_consumer.settings import current_trace_header
 
 ID_ATTRIBUTE = "message-id"
@@ -160,6 +161,8 @@ def _attributes(attributes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def _name(name: object) -> str:
     if name == ID_ATTRIBUTE:
         raise UnsendableMessageError(f"{ID_ATTRIBUTE} is set by message_id: leave it out of the attributes")
+    if name == DEAD_LETTER_ATTRIBUTE:  # with it a new message would be taken for the redriven one that it came from
+        raise UnsendableMessageError(f"{name} is what a redriven message is known by: leave it out of the attributes")
     if (
         isinstance(name, str)
         and len(name) <= _LONGEST_NAME

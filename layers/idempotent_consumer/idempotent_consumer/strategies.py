@@ -182,7 +182,8 @@ def sqs_message_id() -> MessageIdStrategy:
     Take SQS's own `messageId`.
 
     It knows again what SQS itself delivers twice, and nothing else: a producer that sends again gets a new one. A
-    message that was redriven keeps the one it had, if its dead letter tells.
+    message that was redriven keeps the one it had, if its dead letter tells. It tells by a message attribute, which
+    whoever may send to the queue can forge.
     """
 
     def find(message: Message) -> Any:
