@@ -158,6 +158,44 @@ def test_a_group_of_errors_is_permanent_if_every_one_of_them_is(
     assert worker.outcomes == [outcome]
 
 
+def nested(error: Exception, depth: int) -> Exception:
+    for _ in range(depth):
+        error = ExceptionGroup("one more", [error])
+    return error
+
+
+@pytest.mark.parametrize(("error", "outcome"), [(Reject("no"), Outcome.REJECTED), (ValueError("no"), Outcome.FAILED)])
+def test_a_group_of_errors_concerns_its_message_only_however_deep_it_is(
+    world: World, error: Exception, outcome: Outcome
+) -> None:
+    worker = world.worker(Eager(), raising(nested(error, 3_000)))
+
+    assert worker.deliver(*arrivals(3)) == ["m1"]
+    assert worker.outcomes == [Outcome.PROCESSED, outcome, Outcome.PROCESSED]
+
+
+@pytest.mark.parametrize("depth", [1, 3_000])
+def test_a_group_of_errors_has_its_log_line_however_deep_it_is(
+    world: World, capsys: pytest.CaptureFixture[str], depth: int
+) -> None:
+    world.worker(Lazy(), raising(nested(ValueError("no"), depth), on="0"), name=f"deep-{depth}").deliver(*arrivals(1))
+
+    output = capsys.readouterr().out
+    assert '"outcome": "FAILED"' in output
+    assert ("ValueError: no" in output) == (depth == 1)
+
+
+def test_a_group_that_holds_one_error_very_many_times_over_is_judged_at_once(world: World) -> None:
+    error: Exception = Reject("no")
+    for _ in range(200):
+        error = ExceptionGroup("twice", [error, error])
+    worker = world.worker(Eager(), raising(error, on="0"))
+
+    worker.deliver(*arrivals(1))
+
+    assert worker.outcomes == [Outcome.REJECTED]
+
+
 # -- what did not run ----------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """What is not acknowledged comes back when that can be of use, and never spends a receive for nothing."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -152,6 +153,40 @@ def test_a_handler_says_when_to_try_again_within_what_sqs_allows(delay: float, s
     queues.worker(Eager(), raising(RetryLater(timedelta(seconds=delay)))).deliver(record("a"))
 
     assert queues.waits_s == {"a": seconds}
+
+
+@pytest.mark.parametrize(
+    ("errors", "seconds"),
+    [
+        ([RetryLater(timedelta(minutes=10))], 600),
+        ([RetryLater(timedelta(minutes=10)), RetryLater(timedelta(hours=1)), RetryLater(timedelta(0))], 3_600),
+        ([ValueError("no"), RetryLater(timedelta(minutes=10)), Reject("no")], 600),
+        ([ExceptionGroup("inner", [ExceptionGroup("innermost", [RetryLater(timedelta(hours=1))])])], 3_600),
+    ],
+)
+def test_of_several_waits_that_a_handler_asks_for_in_a_group_of_errors_the_longest_counts(
+    errors: list[Exception], seconds: int
+) -> None:
+    queues = Queues()
+    worker = queues.worker(Eager(), raising(ExceptionGroup("several", errors)))
+    worker.deliver(record("a"))
+
+    assert worker.outcomes == [Outcome.FAILED]
+    assert queues.waits_s == {"a": seconds}
+
+
+def test_a_task_of_a_handler_says_when_to_try_again() -> None:
+    async def ask() -> None:
+        raise RetryLater(timedelta(minutes=10))
+
+    async def handle(message: Message, work: UnitOfWork) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(ask())
+
+    queues = Queues()
+    queues.worker(Eager(), handle).deliver(record("a"))
+
+    assert queues.waits_s == {"a": 600}
 
 
 def test_a_wait_and_all_that_went_before_it_stay_within_the_12_hours_of_sqs() -> None:

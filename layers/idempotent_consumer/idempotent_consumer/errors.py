@@ -136,7 +136,8 @@ class RetryLater(IdempotentConsumerError):  # noqa: N818 - a handler says it, li
     """
     Put a message off: raised by a handler that knows when another try may succeed.
 
-    The delivery is FAILED and counts as one of the message's receives.
+    The delivery is FAILED and counts as one of the message's receives. In an exception group, as an `asyncio.TaskGroup`
+    raises, the longest delay counts.
 
     Args:
         delay: how long to wait, from 0 to 12 hours.

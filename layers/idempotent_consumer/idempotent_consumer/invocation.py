@@ -12,7 +12,6 @@ import contextvars
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, cast
 
 from idempotent_consumer.calling import Caller
@@ -20,7 +19,7 @@ from idempotent_consumer.clock import Deadline
 from idempotent_consumer.dead_letters import DeadLetters
 from idempotent_consumer.definition import Definition
 from idempotent_consumer.delivery import Delivery, fold, lanes
-from idempotent_consumer.errors import ConditionFailed, PermanentError, RetryLater
+from idempotent_consumer.errors import ConditionFailed
 from idempotent_consumer.metering import metered
 from idempotent_consumer.opening import open_delivery
 from idempotent_consumer.outbox import Outbox
@@ -31,6 +30,7 @@ from idempotent_consumer.reporting import Reporter
 from idempotent_consumer.schedule import GivenUp, Schedule
 from idempotent_consumer.store import Store
 from idempotent_consumer.telemetry import Observer
+from idempotent_consumer.verdict import settle_by
 from idempotent_consumer.work import UnitOfWork
 
 _WORK_IS_CLOSED = "the handler has returned: what comes after it would be lost"
@@ -250,18 +250,7 @@ class Invocation:
             return Settlement(self._mode.unknown, describe(error), error, ends_ms, is_outage=True)
 
     def _settled_by(self, error: BaseException) -> Settlement:
-        if isinstance(error, KeyboardInterrupt):  # the person at the keyboard wants all of it to stop
-            raise error
-        outcome = Outcome.REJECTED if self._is_permanent(error) else Outcome.FAILED
-        useful_from_ms = None
-        if isinstance(error, RetryLater):
-            useful_from_ms = self._deadline.now_ms() + error.delay // timedelta(milliseconds=1)
-        return Settlement(outcome, describe(error), error, useful_from_ms, is_handlers=True)
-
-    def _is_permanent(self, error: BaseException) -> bool:
-        if isinstance(error, BaseExceptionGroup):
-            return all(map(self._is_permanent, error.exceptions))
-        return isinstance(error, (PermanentError, *self._definition.reject_on))
+        return settle_by(error, self._definition.reject_on, self._deadline.now_ms())
 
     def _release(self, delivery: Delivery) -> None:
         try:

@@ -12,6 +12,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from idempotent_consumer.errors import ConfigurationError
+from idempotent_consumer.groups import may_be_written
 from idempotent_consumer.message import Message
 from idempotent_consumer.metering import Usage
 from idempotent_consumer.outcome import DeliveryReport, Outcome, Settlement
@@ -150,7 +151,7 @@ class Telemetry:
             handler_ms=report.handler_ms,
             duration_ms=report.duration_ms,
             reason=report.reason,
-            exc_info=report.error if is_unexpected and _has_text(report.error) else None,
+            exc_info=report.error if is_unexpected and _may_be_written(report.error) else None,
         )
 
     def deferred_again(self, count: int, longest_ms: int, left_ms: int) -> None:
@@ -237,10 +238,12 @@ def _one_line(entry: dict[str, Any]) -> str:
     return json.dumps(entry, default=str)
 
 
-def _has_text(error: BaseException | None) -> bool:
-    """Tell whether an exception can be written down: some raise when they are."""
+def _may_be_written(error: BaseException | None) -> bool:
+    """Tell whether there is an exception that can be written down: some raise when they are."""
+    if error is None:
+        return False
     try:
         str(error)
     except Exception:  # noqa: BLE001 - the exception is the user's, and so is its __str__
         return False
-    return True
+    return may_be_written(error)
