@@ -21,6 +21,7 @@ from idempotent_consumer import (
     Natural,
     Outcome,
     Reject,
+    Settings,
     Transactional,
     UnitOfWork,
     attribute,
@@ -194,6 +195,76 @@ def test_a_group_that_holds_one_error_very_many_times_over_is_judged_at_once(wor
     worker.deliver(*arrivals(1))
 
     assert worker.outcomes == [Outcome.REJECTED]
+
+
+class Unspeakable(Exception):  # noqa: N818 - it says nothing
+    """Raise something else when it is to be written."""
+
+    def __init__(self, instead: BaseException) -> None:
+        self._instead = instead
+
+    def __str__(self) -> str:
+        raise self._instead
+
+
+@pytest.mark.parametrize("instead", EXITS)
+@pytest.mark.parametrize("place", ["handler", "parse", "on_outcome"])
+def test_an_exception_that_cannot_be_written_concerns_its_message_only(
+    capsys: pytest.CaptureFixture[str], instead: BaseException, place: str
+) -> None:
+    def fail(at: str, text: str) -> None:
+        if at == place and json.loads(text)["id"] == "1":
+            raise Unspeakable(instead)
+
+    consumer = IdempotentConsumer(
+        f"{place}-{type(instead).__name__}",
+        mode=Natural(),
+        parse=lambda body: fail("parse", body),
+        on_outcome=lambda report: fail("on_outcome", report.message.body),
+    )
+    consumer.handler(lambda message, work: fail("handler", message.body))
+    response = consumer.consume(sqs_event(*arrivals(3)), FakeContext())
+
+    assert response == {"batchItemFailures": [] if place == "on_outcome" else [{"itemIdentifier": "m1"}]}
+    assert capsys.readouterr().out.count('"message": "delivery"') == 3
+
+
+NESTED: Any = []
+for _ in range(100_000):
+    NESTED = [NESTED]
+
+
+@pytest.mark.parametrize("name", ["eventSourceARN", "receiptHandle", "attributes", "messageAttributes", "body"])
+def test_a_member_of_a_record_concerns_its_message_only_however_deep_it_is(world: World, name: str) -> None:
+    records = arrivals(3)
+    records[1][name] = NESTED
+    worker = world.worker(Lazy())
+
+    worker.deliver(*records)
+
+    assert set(worker.handled) >= {"0", "2"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId", "MessageDeduplicationId", "AWSTraceHeader"],
+)
+def test_what_sqs_says_of_a_delivery_is_absent_however_deep_it_is(world: World, name: str) -> None:
+    records = arrivals(3)
+    records[1]["attributes"][name] = NESTED
+    worker = world.worker(Lazy())
+
+    assert worker.deliver(*records) == []
+    assert sorted(worker.handled) == ["0", "1", "2"]
+
+
+def test_a_letter_from_a_queue_of_any_depth_is_none_of_this_queues(world: World) -> None:
+    deep = "[" * 900 + "]" * 900
+    records = arrivals(2)
+    records[1]["messageAttributes"] = {"dead-letter": {"stringValue": f'{{"queue_arn": {deep}}}', "dataType": "String"}}
+    records[1]["eventSourceARN"] = json.loads(deep)
+
+    assert world.worker(Lazy()).deliver(*records) == []
 
 
 # -- what did not run ----------------------------------------------------------------------------------------
@@ -420,6 +491,31 @@ def test_a_reason_is_one_printable_line_of_bounded_length_and_its_log_line_is_wr
     assert [line["reason"] for line in lines if line.get("message") == "delivery"] == [reason]
 
 
+# -- SQS -----------------------------------------------------------------------------------------------------
+
+
+class BrokenSqs:
+    """Raise whatever it is told to, whatever it is asked; KeyError is what a test's own stand-in raises."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def _fail(self, **_: Any) -> Any:
+        raise self._error
+
+    send_message_batch = change_message_visibility_batch = _fail
+
+
+@pytest.mark.parametrize("error", [*EXITS, Unspeakable(SystemExit(1)), KeyError("odd")])
+def test_whatever_a_client_of_sqs_raises_only_what_was_not_done_comes_back(world: World, error: BaseException) -> None:
+    arn, url = "arn:aws:sqs:eu-central-1:111122223333:orders", "https://sqs.eu-central-1.amazonaws.com/111122223333/"
+    settings = Settings(dead_letter_queue_url=f"{url}letters", queue_urls=(f"{url}orders",))
+    worker = world.worker(Eager(), raising(Reject("no")), settings=settings, sqs=BrokenSqs(error))
+
+    assert worker.deliver(*arrivals(3, queue_arn=arn)) == ["m1"]
+    assert sorted(worker.handled) == ["0", "1", "2"]
+
+
 # -- the store -----------------------------------------------------------------------------------------------
 
 
@@ -447,6 +543,24 @@ def test_a_store_that_breaks_after_the_handler_never_makes_its_claim_be_released
 
     assert worker.outcomes == [outcome]
     assert "release" not in store.calls
+
+
+@pytest.mark.parametrize("error", [*EXITS, Unspeakable(SystemExit(1))])
+@pytest.mark.parametrize("method", ["claim", "complete", "release"])
+def test_whatever_a_store_raises_only_what_was_not_done_comes_back(error: BaseException, method: str) -> None:
+    class BrokenStore(FaultyStore):
+        def _call(self, name: str, call: Callable[[], Any]) -> Any:
+            if name == method and "claim" in self.calls:  # the first claim is granted
+                raise error
+            return super()._call(name, call)
+
+    worker = World(BrokenStore(InMemoryStore())).worker(Eager(), raising(ValueError("no")))
+
+    came_back = worker.deliver(*arrivals(3))
+
+    done = [report.sqs_message_id for report in worker.reports if report.outcome is Outcome.PROCESSED]
+    assert sorted(came_back + done) == ["m0", "m1", "m2"]
+    assert Outcome.PROCESSED in worker.outcomes or method != "release"
 
 
 def test_a_claim_that_may_stand_although_no_answer_came_is_released(world: World) -> None:

@@ -1,5 +1,7 @@
 """Which outcomes let SQS forget a delivery."""
 
+import asyncio
+
 import pytest
 
 from idempotent_consumer.outcome import Outcome, describe
@@ -45,6 +47,15 @@ class Mute(Exception):  # noqa: N818 - it says nothing
 )
 def test_an_exception_is_described_in_one_printable_line(error: BaseException, expected: str) -> None:
     assert describe(error) == expected
+
+
+@pytest.mark.parametrize("instead", [SystemExit(1), GeneratorExit(), asyncio.CancelledError()])
+def test_an_exception_is_described_even_if_its_text_would_end_the_process(instead: BaseException) -> None:
+    class Fatal(Exception):  # noqa: N818 - not an error of ours
+        def __str__(self) -> str:
+            raise instead
+
+    assert describe(Fatal()) == f"Fatal: its text cannot be read ({type(instead).__name__})"
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000_000, "\n" * 10_000_000, "\ud800" * 10_000])

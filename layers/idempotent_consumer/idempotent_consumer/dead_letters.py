@@ -109,7 +109,9 @@ class DeadLetters:
             return
         try:
             answers = queue.send(request, self._deadline)
-        except Exception as error:  # noqa: BLE001 - as for any other reason why there is no copy
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - as for any other reason why there is no copy
             yield from ((delivery, describe(error)) for delivery in deliveries)
             return
         for delivery, answer in zip(deliveries, answers, strict=True):

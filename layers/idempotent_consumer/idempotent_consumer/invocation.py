@@ -166,7 +166,9 @@ class Invocation:
         began_ms = self._deadline.now_ms()
         try:
             settlements = self._mode.admit([one.mark for one in window], self._store, self._deadline)
-        except Exception as error:  # noqa: BLE001 - the store is out of reach: nothing of the window can run
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the store is out of reach: nothing of the window can run
             settlements = [Settlement(Outcome.FAILED, describe(error), error, is_outage=True)] * len(window)
         has_failed = any(settlement and settlement.outcome is Outcome.FAILED for settlement in settlements)
         self._pace.admission_took(self._deadline.now_ms() - began_ms, has_failed=has_failed)
@@ -245,7 +247,9 @@ class Invocation:
             return self._mode.complete(delivery.mark, work, self._store, self._deadline)
         except ConditionFailed as failure:
             return if_condition_failed(delivery, failure)
-        except Exception as error:  # noqa: BLE001 - the effect may have happened, so no claim is released
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the effect may have happened, so no claim is released
             ends_ms = self._mode.claim_ends_ms(delivery.admitted_ms or 0, self._deadline)
             return Settlement(self._mode.unknown, describe(error), error, ends_ms, is_outage=True)
 
@@ -255,7 +259,9 @@ class Invocation:
     def _release(self, delivery: Delivery) -> None:
         try:
             self._mode.release(delivery.mark, self._store, self._deadline)
-        except Exception as error:  # noqa: BLE001 - the claim ends with its lease anyway
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the claim ends with its lease anyway
             self._reporter.tell(self._observer.release_failed, error)
 
     def _dead_letter(self, given_up: Sequence[Delivery]) -> None:
@@ -268,7 +274,9 @@ class Invocation:
     def _shape_redelivery(self, deliveries: Sequence[Delivery]) -> None:
         try:
             reasons = self._redelivery.shape(deliveries)
-        except Exception as error:  # noqa: BLE001 - best effort: it all comes back, if not when we would like
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - best effort: it all comes back, if not when we would like
             reasons = [describe(error)]
         for reason in reasons:
             self._reporter.tell(self._observer.redelivery_not_shaped, reason)

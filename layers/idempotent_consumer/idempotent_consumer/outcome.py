@@ -114,8 +114,10 @@ def describe(error: BaseException) -> str:
     It goes into logs and later into message attributes, where line breaks, lone surrogates and megabytes do not belong.
     """
     try:
-        text = str(error)
-    except Exception as failure:  # noqa: BLE001 - the exception is the user's, and so is its __str__
+        text = str(error)[:_LONGEST_REASON]
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failure:  # noqa: BLE001 - the exception is the user's, and so is its __str__
         text = f"its text cannot be read ({type(failure).__name__})"
-    line = " ".join(f"{type(error).__name__}: {text[:_LONGEST_REASON]}".split())[:_LONGEST_REASON]
+    line = " ".join(f"{type(error).__name__}: {text}".split())[:_LONGEST_REASON]
     return line.encode(errors="backslashreplace").decode()

@@ -97,7 +97,7 @@ def _dead_letter(record: Mapping[str, Any]) -> Mapping[str, Any]:
         said = _mapping(json.loads(_text(attribute.get("stringValue"))))
     except (ValueError, RecursionError):
         return {}
-    return said if said.get("queue_arn") == record.get("eventSourceARN") else {}
+    return said if said.get("queue_arn") == _text(record.get("eventSourceARN")) else {}
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -116,6 +116,8 @@ def _decoded(binary: str) -> str | bytes:
 
 
 def _whole_number(text: object) -> int | None:
+    if not isinstance(text, (str, int)):  # whatever else it is, writing it may end in a RecursionError
+        return None
     try:
         return int(str(text))
     except ValueError:

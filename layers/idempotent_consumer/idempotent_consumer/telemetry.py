@@ -60,7 +60,7 @@ class Observer(Protocol):
     def deferred_again(self, count: int, longest_ms: int, left_ms: int) -> None:
         """See that deliveries were put off which had been received before: they spend their receives on nothing."""
 
-    def release_failed(self, error: Exception) -> None:
+    def release_failed(self, error: BaseException) -> None:
         """See that a claim could not be given up; it ends with its lease."""
 
     def not_dead_lettered(self, sqs_message_id: str, reason: str) -> None:
@@ -165,7 +165,7 @@ class Telemetry:
             time_left_ms=left_ms,
         )
 
-    def release_failed(self, error: Exception) -> None:
+    def release_failed(self, error: BaseException) -> None:
         """Log it."""
         self._logger.warning("a claim was not released and ends with its lease", reason=str(error))
 
@@ -244,6 +244,8 @@ def _may_be_written(error: BaseException | None) -> bool:
         return False
     try:
         str(error)
-    except Exception:  # noqa: BLE001 - the exception is the user's, and so is its __str__
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - the exception is the user's, and so is its __str__
         return False
     return may_be_written(error)
