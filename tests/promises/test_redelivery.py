@@ -407,6 +407,37 @@ def test_each_queue_is_asked_about_its_own_deliveries() -> None:
     }
 
 
+NAMESAKES = [
+    ("eu-central-1", "111122223333"),
+    ("eu-central-1", "444455556666"),
+    ("us-gov-west-1", "111122223333"),
+]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "https://sqs.{region}.amazonaws.com/{account}/orders",
+        "https://{region}.queue.amazonaws.com/{account}/orders",
+        "https://vpce-0a1b-2c3d.sqs.{region}.vpce.amazonaws.com/{account}/orders",
+        "http://localhost:4566/queue/{region}/{account}/orders",
+    ],
+)
+def test_queues_of_one_name_in_several_accounts_or_regions_are_told_apart(form: str) -> None:
+    urls = [form.format(region=region, account=account) for region, account in NAMESAKES]
+    arns = [f"arn:aws:sqs:{region}:{account}:orders" for region, account in NAMESAKES]
+    for named in range(1, 4):
+        queues = Queues()
+        settings = Settings(queue_urls=tuple(urls[:named]))
+        worker = queues.worker(Natural(), raising(ValueError("no")), settings=settings)
+        worker.deliver(*[record(str(number), queue_arn=arn) for number, arn in enumerate(arns)])
+
+        asked = dict(
+            zip(queues.urls, [[one["ReceiptHandle"] for one in each] for each in queues.requests], strict=True)
+        )
+        assert asked == {url: [str(number)] for number, url in enumerate(urls[:named])}
+
+
 @pytest.mark.parametrize("settings", [Settings(), Settings(queue_urls=(f"{URL}-of-others",))])
 def test_deliveries_of_a_queue_that_was_not_named_are_left_alone(settings: Settings) -> None:
     queues = Queues()

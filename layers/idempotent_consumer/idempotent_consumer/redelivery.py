@@ -6,10 +6,12 @@ Best effort: what SQS does not hear of, or refuses, comes back when the queue's 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from idempotent_consumer.addresses import is_of_one_queue
 from idempotent_consumer.backoff import OUTAGE_BACKOFF, Backoff
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.delivery import Delivery
@@ -48,7 +50,7 @@ class Redelivery:
 
     def __init__(self, backoff: Backoff, queue_urls: Iterable[str], sqs: SQSAccess, deadline: Deadline) -> None:
         self._backoff = backoff
-        self._urls = {_name_in(url, "/"): url for url in queue_urls}
+        self._urls = tuple(queue_urls)
         self._sqs = sqs
         self._deadline = deadline
 
@@ -75,9 +77,10 @@ class Redelivery:
 
     def _entries(self, deliveries: Iterable[Delivery]) -> Mapping[str, Sequence[Entry]]:
         """Return what to ask of each queue, by its URL."""
+        url_of = functools.cache(self._url_of)
         entries: dict[str, list[Entry]] = {}
         for delivery, wait_ms in waits_ms(deliveries, self._backoff, self._deadline.now_ms()).items():
-            url = self._urls.get(_name_in(delivery.record.queue_arn, ":"))
+            url = url_of(delivery.record.queue_arn)
             if url and delivery.record.receipt_handle:
                 # Up: a redelivery in the last moment of a lease would still find it.
                 seconds = min(-(-wait_ms // 1_000), _LONGEST_WAIT_S)
@@ -85,6 +88,9 @@ class Redelivery:
                 entry: Entry = {"Id": str(delivery.position), "ReceiptHandle": handle, "VisibilityTimeout": seconds}
                 entries.setdefault(url, []).append(entry)
         return entries
+
+    def _url_of(self, arn: str) -> str | None:
+        return next((url for url in self._urls if is_of_one_queue(url, arn)), None)
 
     def _change(self, url: str, entries: Sequence[Entry]) -> list[str]:
         """Change the visibility of up to ten, and return why some could not be changed."""
@@ -146,8 +152,3 @@ def _wait_ms(delivery: Delivery, backoff: Backoff, now_ms: int) -> int:
         return 0
     wait_ms = backoff.wait_ms(delivery.record.receive_count)
     return max(wait_ms, OUTAGE_BACKOFF.wait_ms(delivery.record.receive_count)) if settlement.is_outage else wait_ms
-
-
-def _name_in(address: str, separator: str) -> str:
-    """Return the name of a queue, with which both its URL and its ARN end."""
-    return address.rstrip(separator).rpartition(separator)[2]
