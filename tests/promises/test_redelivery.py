@@ -24,7 +24,7 @@ from idempotent_consumer import (
 )
 from idempotent_consumer.modes import Mode
 from idempotent_consumer.settings import CLOCK_MARGIN_MS, LONGEST_SHAPING_MS
-from idempotent_consumer.testing import InMemoryStore, sqs_record
+from idempotent_consumer.testing import FakeClock, InMemoryStore, sqs_record
 from tests.promises.faults import FaultyStore
 from tests.promises.world import TIMEOUT_MS, Worker, World, do_nothing
 
@@ -608,3 +608,77 @@ def test_one_queue_that_does_not_answer_keeps_no_other_from_being_shaped(silence
     worker.deliver(record("a"), record("b", queue_arn=f"{ARN}.fifo", group_id="g"))
 
     assert list(queues.waits_s) == ["b"]
+
+
+class SlowQueues(Queues):
+    """Take some time for each request, and write down when each delivery comes back by that."""
+
+    def __init__(self, took_ms: int, *script: Exception | Answer) -> None:
+        super().__init__(*script)
+        self._took_ms = took_ms
+        self.clock = FakeClock()
+        self.back_ms: dict[str, int] = {}
+
+    def change_message_visibility_batch(self, *, QueueUrl: str, Entries: Sequence[Any]) -> Any:  # noqa: N803 - boto3's
+        self.clock.sleep_ms(self._took_ms)
+        answer = super().change_message_visibility_batch(QueueUrl=QueueUrl, Entries=Entries)
+        self.back_ms |= {
+            entry["ReceiptHandle"]: self.clock.now_ms() + 1_000 * entry["VisibilityTimeout"] for entry in Entries
+        }
+        return answer
+
+    def worker(self, *arguments: Any, **options: Any) -> Worker:
+        worker = super().worker(*arguments, **options)
+        self.clock = worker.clock
+        return worker
+
+
+@pytest.mark.parametrize(
+    ("error", "shortest_ms"), [(RetryLater(timedelta(seconds=60)), 60_000), (ValueError("no"), 30_000)]
+)
+def test_however_many_come_back_and_however_slow_sqs_is_each_comes_back_in_its_time(
+    error: Exception, shortest_ms: int
+) -> None:
+    queues = SlowQueues(700)
+    backoff = Backoff(base=timedelta(seconds=60), cap=timedelta(seconds=60))
+    worker = queues.worker(Natural(), raising(error), backoff=backoff)
+    began_ms = worker.clock.now_ms()
+    worker.deliver(*[record(f"m{number}") for number in range(1_000)], remaining_ms=900_000)
+
+    told_last_ms, a_second_and_a_request_ms = worker.clock.now_ms() - began_ms, 1_000 + 700
+    assert len(queues.back_ms) == 1_000
+    assert shortest_ms <= min(queues.back_ms.values()) - began_ms
+    assert max(queues.back_ms.values()) - began_ms <= max(60_000 + a_second_and_a_request_ms, told_last_ms)
+
+
+def test_a_request_that_is_made_again_asks_for_what_is_left_of_the_wait() -> None:
+    queues = SlowQueues(4_000, NOBODY_THERE, accepting)
+    worker = queues.worker(Natural(), raising(RetryLater(timedelta(seconds=60))), settings=SETTINGS)
+    worker.deliver(record("a"), remaining_ms=900_000)
+
+    assert len(queues.requests) == 2
+    assert queues.waits_s == {"a": 56}
+
+
+@pytest.mark.parametrize("odd", [ValueError("odd"), SystemExit(1)])
+def test_one_queue_of_which_a_client_makes_nothing_keeps_no_other_from_being_shaped(odd: BaseException) -> None:
+    class OneOdd(Queues):
+        def change_message_visibility_batch(self, *, QueueUrl: str, Entries: Sequence[Any]) -> Any:  # noqa: N803
+            if QueueUrl == URL:
+                raise odd
+            return super().change_message_visibility_batch(QueueUrl=QueueUrl, Entries=Entries)
+
+    queues = OneOdd()
+    worker = queues.worker(Natural(), raising(ValueError("no")))
+    worker.deliver(record("a"), record("b", queue_arn=f"{ARN}.fifo", group_id="g"))
+
+    assert list(queues.waits_s) == ["b"]
+
+
+@pytest.mark.parametrize("failed", [{}, {"Code": "InternalError"}, {"SenderFault": True}, {"SenderFault": None}])
+def test_an_answer_of_odd_form_is_a_reason_and_no_more(failed: dict[str, Any]) -> None:
+    queues = Queues(lambda entries: {"Failed": [{"Id": entries[0]["Id"], **failed}]}, accepting)
+    worker = queues.worker(Natural(), raising(ValueError("no")))
+
+    assert worker.deliver(*map(record, "abc")) == ["a", "b", "c"]
+    assert {"b", "c"} <= set(queues.waits_s)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from idempotent_consumer.backoff import OUTAGE_BACKOFF, Backoff
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.delivery import Delivery
 from idempotent_consumer.metering import ask_sqs
-from idempotent_consumer.outcome import Outcome, Settlement
+from idempotent_consumer.outcome import Outcome, Settlement, describe
 from idempotent_consumer.requesting import REQUEST_ERRORS, Patience, may_pass
 from idempotent_consumer.sending import SQSAccess, make_client
 from idempotent_consumer.settings import (
@@ -25,7 +26,7 @@ from idempotent_consumer.settings import (
     SHAPING_CONNECT_TIMEOUT_S,
     SHAPING_READ_TIMEOUT_S,
 )
-from idempotent_consumer.targets import MOST_ENTRIES, answer_in, answer_to
+from idempotent_consumer.targets import MOST_ENTRIES, NO_ANSWER, answer_to
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs.client import SQSClient
@@ -35,6 +36,28 @@ if TYPE_CHECKING:
 _LONGEST_WAIT_S = LONGEST_WAIT // timedelta(seconds=1)
 _NOTHING_TO_CHANGE = frozenset({"MessageNotInflight", "AWS.SimpleQueueService.MessageNotInflight"})
 """What SQS says of a delivery that can be received again already, because its visibility timeout has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Return:
+    """
+    Hold when one delivery is to come back: an instant, since it may be long until SQS can be told.
+
+    Attributes:
+        entry_id: what it is called in the request.
+        receipt_handle: what SQS knows it by.
+        due_ms: when it is to come back, in milliseconds since 1970.
+    """
+
+    entry_id: str
+    receipt_handle: str
+    due_ms: int
+
+    def entry(self, now_ms: int) -> Entry:
+        """Return what to ask of SQS in a request that is made now."""
+        # Up: a redelivery in the last moment of a lease would still find it.
+        seconds = min(-(-max(0, self.due_ms - now_ms) // 1_000), _LONGEST_WAIT_S)
+        return {"Id": self.entry_id, "ReceiptHandle": self.receipt_handle, "VisibilityTimeout": seconds}
 
 
 class Redelivery:
@@ -67,55 +90,65 @@ class Redelivery:
             Why some could not be shaped, each reason once; empty if all went well.
         """
         reasons: list[str] = []
-        for url, entries in self._entries(deliveries).items():
+        for url, returns in self._returns(deliveries).items():
             try:
-                for at in range(0, len(entries), MOST_ENTRIES):
-                    reasons += self._change(url, entries[at : at + MOST_ENTRIES])
+                for at in range(0, len(returns), MOST_ENTRIES):
+                    reasons += self._change(url, returns[at : at + MOST_ENTRIES])
+            except KeyboardInterrupt:
+                raise
             except _NotShaped as error:  # and the rest would not be, either
                 reasons.append(str(error))
+            except BaseException as error:  # noqa: BLE001 - a client of the user's: the other queues are still asked
+                reasons.append(describe(error))
         return list(dict.fromkeys(reasons))
 
-    def _entries(self, deliveries: Iterable[Delivery]) -> Mapping[str, Sequence[Entry]]:
-        """Return what to ask of each queue, by its URL."""
+    def _returns(self, deliveries: Iterable[Delivery]) -> Mapping[str, Sequence[_Return]]:
+        """Return what is to come back to each queue, by its URL."""
         url_of = functools.cache(self._url_of)
-        entries: dict[str, list[Entry]] = {}
-        for delivery, wait_ms in waits_ms(deliveries, self._backoff, self._deadline.now_ms()).items():
-            url = url_of(delivery.record.queue_arn)
-            if url and delivery.record.receipt_handle:
-                # Up: a redelivery in the last moment of a lease would still find it.
-                seconds = min(-(-wait_ms // 1_000), _LONGEST_WAIT_S)
-                handle = delivery.record.receipt_handle
-                entry: Entry = {"Id": str(delivery.position), "ReceiptHandle": handle, "VisibilityTimeout": seconds}
-                entries.setdefault(url, []).append(entry)
-        return entries
+        returns: dict[str, list[_Return]] = {}
+        for delivery, due_ms in dues_ms(deliveries, self._backoff, self._deadline.now_ms()).items():
+            url, handle = url_of(delivery.record.queue_arn), delivery.record.receipt_handle
+            if url and handle:
+                returns.setdefault(url, []).append(_Return(str(delivery.position), handle, due_ms))
+        return returns
 
     def _url_of(self, arn: str) -> str | None:
         return next((url for url in self._urls if is_of_one_queue(url, arn)), None)
 
-    def _change(self, url: str, entries: Sequence[Entry]) -> list[str]:
+    def _change(self, url: str, returns: Sequence[_Return]) -> list[str]:
         """Change the visibility of up to ten, and return why some could not be changed."""
         patience = Patience(self._deadline)
         refused: list[str] = []
-        while entries:
-            failed = self._failed(url, entries, patience)
-            refused += [str(answer_in(each)) for each in failed if each["SenderFault"]]
-            passing = {each["Id"]: each for each in failed if not each["SenderFault"]}
+        while returns:
+            failed = self._failed(url, returns, patience)
+            refused += [_said(each) for each in failed if each.get("SenderFault")]
+            passing = {each["Id"]: each for each in failed if not each.get("SenderFault")}
             if passing and not patience.lasts():
-                return refused + [str(answer_in(each)) for each in passing.values()]
-            entries = [entry for entry in entries if entry["Id"] in passing]
+                return refused + [_said(each) for each in passing.values()]
+            returns = [each for each in returns if each.entry_id in passing]
         return refused
 
-    def _failed(self, url: str, entries: Sequence[Entry], patience: Patience) -> Sequence[BatchResultErrorEntryTypeDef]:
+    def _failed(
+        self, url: str, returns: Sequence[_Return], patience: Patience
+    ) -> Sequence[BatchResultErrorEntryTypeDef]:
         while self._deadline.left_ms() > LONGEST_SHAPING_MS:
             try:
-                change = self._sqs.client().change_message_visibility_batch
-                answer = ask_sqs(change, QueueUrl=url, Entries=entries)
+                now_ms = self._deadline.now_ms()
+                answer = ask_sqs(
+                    self._sqs.client().change_message_visibility_batch,
+                    QueueUrl=url,
+                    Entries=[each.entry(now_ms) for each in returns],
+                )
             except REQUEST_ERRORS as error:
                 if not (may_pass(error) and patience.lasts()):
                     raise _NotShaped(str(answer_to(error))) from error
             else:
-                return [each for each in answer.get("Failed", []) if each["Code"] not in _NOTHING_TO_CHANGE]
+                return [each for each in answer.get("Failed", []) if each.get("Code") not in _NOTHING_TO_CHANGE]
         raise _NotShaped("NoTime: the invocation ended first")
+
+
+def _said(failed: BatchResultErrorEntryTypeDef) -> str:
+    return f"{failed.get('Code', NO_ANSWER)}: {failed.get('Message', '')}"
 
 
 class _NotShaped(Exception):  # noqa: N818 - an end, not an error: nothing is lost by it
@@ -127,9 +160,9 @@ def make_hasty_client() -> SQSClient:
     return make_client(SHAPING_CONNECT_TIMEOUT_S, SHAPING_READ_TIMEOUT_S)
 
 
-def waits_ms(deliveries: Iterable[Delivery], backoff: Backoff, now_ms: int) -> dict[Delivery, int]:
+def dues_ms(deliveries: Iterable[Delivery], backoff: Backoff, now_ms: int) -> dict[Delivery, int]:
     """
-    Return how long each delivery that comes back has to wait from now on, in milliseconds.
+    Return when each delivery that comes back is to do so, in milliseconds since 1970.
 
     A lane comes back together. While its first message is hidden SQS gives out no other of the group, and the other way
     round a follower that is hidden for longer would hold the first one up.
@@ -140,15 +173,17 @@ def waits_ms(deliveries: Iterable[Delivery], backoff: Backoff, now_ms: int) -> d
             lanes.setdefault(delivery.lane, []).append(delivery)
     found: dict[Delivery, int] = {}
     for lane in lanes.values():
-        found.update(dict.fromkeys(lane, max(_wait_ms(delivery, backoff, now_ms) for delivery in lane)))
+        found.update(dict.fromkeys(lane, max(_due_ms(delivery, backoff, now_ms) for delivery in lane)))
     return found
 
 
-def _wait_ms(delivery: Delivery, backoff: Backoff, now_ms: int) -> int:
+def _due_ms(delivery: Delivery, backoff: Backoff, now_ms: int) -> int:
     settlement = delivery.settlement or Settlement(Outcome.FAILED)
     if settlement.useful_from_ms is not None:
-        return max(0, settlement.useful_from_ms - now_ms)
+        return settlement.useful_from_ms
     if settlement.outcome is Outcome.DEFERRED:
-        return 0
+        return now_ms
     wait_ms = backoff.wait_ms(delivery.record.receive_count)
-    return max(wait_ms, OUTAGE_BACKOFF.wait_ms(delivery.record.receive_count)) if settlement.is_outage else wait_ms
+    if settlement.is_outage:
+        wait_ms = max(wait_ms, OUTAGE_BACKOFF.wait_ms(delivery.record.receive_count))
+    return now_ms + wait_ms
