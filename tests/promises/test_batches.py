@@ -361,7 +361,7 @@ def taking(world: World, duration_ms: int) -> Any:
 def test_what_does_not_fit_into_the_time_left_is_put_off_and_never_started(world: World, mode: Mode) -> None:
     worker = world.worker(mode, taking(world, 2_000))
 
-    came_back = worker.deliver(*records(10), remaining_ms=9_500)
+    came_back = worker.deliver(*records(10), remaining_ms=10_000)
 
     assert len(worker.handled) == 4
     assert len(came_back) == 6
@@ -373,7 +373,7 @@ def test_what_is_put_off_leaves_no_claim_behind() -> None:
     world = World(store)
     worker = world.worker(Eager(), taking(world, 2_000))
 
-    worker.deliver(*records(10), remaining_ms=9_500)
+    worker.deliver(*records(10), remaining_ms=10_000)
 
     assert len(store.items) == len(worker.handled)
 

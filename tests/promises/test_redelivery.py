@@ -73,6 +73,29 @@ class Queues:
         return (world or World(InMemoryStore())).worker(mode, handler, **options)
 
 
+class SlowQueues(Queues):
+    """Take some time for each request, and write down when each delivery comes back by that."""
+
+    def __init__(self, took_ms: int, *script: Exception | Answer) -> None:
+        super().__init__(*script)
+        self._took_ms = took_ms
+        self.clock = FakeClock()
+        self.back_ms: dict[str, int] = {}
+
+    def change_message_visibility_batch(self, *, QueueUrl: str, Entries: Sequence[Any]) -> Any:  # noqa: N803 - boto3's
+        self.clock.sleep_ms(self._took_ms)
+        answer = super().change_message_visibility_batch(QueueUrl=QueueUrl, Entries=Entries)
+        self.back_ms |= {
+            entry["ReceiptHandle"]: self.clock.now_ms() + 1_000 * entry["VisibilityTimeout"] for entry in Entries
+        }
+        return answer
+
+    def worker(self, *arguments: Any, **options: Any) -> Worker:
+        worker = super().worker(*arguments, **options)
+        self.clock = worker.clock
+        return worker
+
+
 BACKOFF = Backoff(base=timedelta(seconds=10), cap=timedelta(seconds=60))
 
 
@@ -529,6 +552,17 @@ def test_sqs_is_still_told_in_the_time_that_is_kept_back_for_the_answer() -> Non
     assert list(queues.waits_s.values()) == [0]
 
 
+def test_of_hundreds_that_ran_out_of_time_most_are_told_to_come_back_at_once() -> None:
+    queues = SlowQueues(15)
+    worker = queues.worker(Natural(), lasting(lambda: worker, 20))
+    worker.deliver(*[record(f"m{number}") for number in range(2_000)])
+
+    deferred = worker.outcomes.count(Outcome.DEFERRED)
+    assert 500 < deferred < 700
+    assert list(queues.waits_s.values()) == [0] * len(queues.waits_s)
+    assert len(queues.waits_s) > deferred / 2
+
+
 # -- configuration --------------------------------------------------------------------------------
 
 
@@ -608,29 +642,6 @@ def test_one_queue_that_does_not_answer_keeps_no_other_from_being_shaped(silence
     worker.deliver(record("a"), record("b", queue_arn=f"{ARN}.fifo", group_id="g"))
 
     assert list(queues.waits_s) == ["b"]
-
-
-class SlowQueues(Queues):
-    """Take some time for each request, and write down when each delivery comes back by that."""
-
-    def __init__(self, took_ms: int, *script: Exception | Answer) -> None:
-        super().__init__(*script)
-        self._took_ms = took_ms
-        self.clock = FakeClock()
-        self.back_ms: dict[str, int] = {}
-
-    def change_message_visibility_batch(self, *, QueueUrl: str, Entries: Sequence[Any]) -> Any:  # noqa: N803 - boto3's
-        self.clock.sleep_ms(self._took_ms)
-        answer = super().change_message_visibility_batch(QueueUrl=QueueUrl, Entries=Entries)
-        self.back_ms |= {
-            entry["ReceiptHandle"]: self.clock.now_ms() + 1_000 * entry["VisibilityTimeout"] for entry in Entries
-        }
-        return answer
-
-    def worker(self, *arguments: Any, **options: Any) -> Worker:
-        worker = super().worker(*arguments, **options)
-        self.clock = worker.clock
-        return worker
 
 
 @pytest.mark.parametrize(

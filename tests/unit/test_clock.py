@@ -52,9 +52,9 @@ def test_without_a_context_an_invocation_has_as_long_as_lambda_lets_any_run(cont
 
 
 @pytest.mark.parametrize(
-    ("remaining_ms", "reserve_ms"), [(-5, 0), (0, 0), (3, 0), (3_000, 600), (5_000, 1_000), (900_000, 1_000)]
+    ("remaining_ms", "reserve_ms"), [(-5, 0), (0, 0), (3, 0), (3_000, 600), (7_500, 1_500), (900_000, 1_500)]
 )
-def test_what_is_kept_back_for_the_answer_is_a_second_or_a_fifth_if_that_is_less(
+def test_what_is_kept_back_for_the_answer_is_a_second_and_a_half_or_a_fifth_if_that_is_less(
     remaining_ms: int, reserve_ms: int
 ) -> None:
     deadline = Deadline(FakeClock(), FakeContext(remaining_ms))
@@ -69,7 +69,7 @@ def test_what_is_kept_back_stays_the_same_while_time_passes() -> None:
 
     clock.sleep_ms(9_400)
 
-    assert (deadline.total_ms, deadline.reserve_ms, deadline.spare_ms()) == (10_000, 1_000, -400)
+    assert (deadline.total_ms, deadline.reserve_ms, deadline.spare_ms()) == (10_000, 1_500, -900)
 
 
 def test_a_pause_takes_time_from_what_is_left() -> None:

@@ -204,6 +204,18 @@ def test_sqs_is_told_of_waits_within_the_reserve() -> None:
     assert numbers.LONGEST_SHAPING_MS < numbers.RESERVE_MS
 
 
+def test_within_the_reserve_sqs_is_told_of_the_waits_of_hundreds() -> None:
+    request_ms, entries = 15, 10
+
+    assert (numbers.RESERVE_MS - numbers.LONGEST_SHAPING_MS) // request_ms * entries >= 300
+
+
+def test_the_shortest_function_of_the_template_has_time_left_to_tell_sqs_of_waits() -> None:
+    shortest_ms = 5_000
+
+    assert numbers.RESERVE_SHARE * shortest_ms > numbers.LONGEST_SHAPING_MS
+
+
 def test_the_backoff_of_an_outage_is_longer_than_that_of_a_failing_message() -> None:
     assert numbers.BACKOFF_BASE < numbers.OUTAGE_BACKOFF_BASE < numbers.BACKOFF_CAP < numbers.OUTAGE_BACKOFF_CAP
     assert timedelta(minutes=1) <= numbers.OUTAGE_BACKOFF_BASE

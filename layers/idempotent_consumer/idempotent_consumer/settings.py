@@ -14,8 +14,9 @@ from idempotent_consumer.errors import ConfigurationError
 CLOCK_MARGIN_MS = 5_000
 """How far the clocks of two workers may differ: a lease counts as ended only this long after its end."""
 
-RESERVE_MS = 1_000
-"""Time kept back for answering SQS; at most RESERVE_SHARE of the invocation, so that short functions work too."""
+RESERVE_MS = 1_500
+"""Time kept back for answering SQS, and for telling it when hundreds of deliveries are to come back; at most
+RESERVE_SHARE of the invocation, so that short functions work too."""
 RESERVE_SHARE = 0.2
 
 DEFAULT_TIME_LEFT_MS = 15 * 60 * 1000
@@ -54,8 +55,10 @@ MOST_SENDING_TRIES = 8
 SHAPING_CONNECT_TIMEOUT_S = 0.25
 SHAPING_READ_TIMEOUT_S = 0.5
 LONGEST_SHAPING_MS = int(1_000 * (SHAPING_CONNECT_TIMEOUT_S + SHAPING_READ_TIMEOUT_S)) + 200
-"""SQS is told of waits at the very end of an invocation, in the time that is kept back: one request has to fit in, and
-a fifth of a second for the answer after it."""
+"""SQS is told of waits at the very end of an invocation, in the time that is kept back. No request is made that might
+not fit in, with a fifth of a second for the answer after it; what the reserve has beyond that is for the requests
+before the last, of ten deliveries and some 15 ms each. In a function of less than LONGEST_SHAPING_MS / RESERVE_SHARE,
+that is 4.75 seconds, what ran out of time comes back after its queue's visibility timeout."""
 
 LONGEST_WAIT = timedelta(hours=11, minutes=30)
 """SQS keeps a delivery from coming back for 12 hours after its receive at most, and refuses a request that would pass
