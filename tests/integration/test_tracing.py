@@ -6,8 +6,9 @@ import socket
 import subprocess
 import sys
 import threading
+import types
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -245,6 +246,37 @@ def test_what_happens_to_an_async_handler_happens_when_it_is_traced(documents: D
     assert sorted(seen) == ["m0", "m1", "m2"]
     faults = {each["annotations"]["message_id"]: "fault" in each for each in of_invocation(documents())}
     assert faults == {"m0": False, "m1": True, "m2": False}
+
+
+@types.coroutine
+def old_coroutine(message_id: str) -> Generator[Any, Any, None]:
+    """Await as before there was `async def`; some libraries still do."""
+    yield from asyncio.sleep(0).__await__()
+    if message_id == "m1":
+        raise ValueError("out of stock")
+
+
+class Awaitable:
+    """Be awaited, with an iterator that has neither `send` nor `throw`."""
+
+    def __init__(self, message_id: str) -> None:
+        self._message_id = message_id
+
+    def __await__(self) -> Iterator[Any]:
+        if self._message_id == "m1":
+            raise ValueError("out of stock")
+        return iter((None, None))
+
+
+@pytest.mark.parametrize("made", [old_coroutine, Awaitable])
+def test_whatever_a_handler_hands_back_to_be_awaited_is_awaited_when_it_is_traced(
+    documents: Documents, made: Callable[[str], Any]
+) -> None:
+    one = worker(lambda message, work: made(message.id))
+
+    assert one.deliver(*map(sent_by, range(3))) == ["s1"]
+    assert one.reports[1].reason == "ValueError: out of stock"
+    assert len(documents()) == 2 * 3
 
 
 class UntouchableError(Exception):

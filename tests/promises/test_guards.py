@@ -26,6 +26,7 @@ from idempotent_consumer import (
     UnitOfWork,
     attribute,
 )
+from idempotent_consumer.telemetry import Telemetry
 from idempotent_consumer.testing import FakeClock, FakeContext, InMemoryStore, sqs_event, sqs_record
 from tests.promises.faults import FaultyStore
 from tests.promises.world import Handler, World
@@ -414,6 +415,24 @@ def test_an_observer_that_raises_changes_nothing(error: BaseException) -> None:
 
     assert consumer.consume(sqs_event(*records), FakeContext()) == {"batchItemFailures": []}
     assert len(store.items) == 3
+
+
+@pytest.mark.parametrize("error", [*EXITS, ValueError("broken"), None])
+def test_an_observer_that_breaks_where_a_handler_is_awaited_changes_nothing(
+    world: World, error: BaseException | None
+) -> None:
+    class Broken(Telemetry):
+        def awaiting(self, awaitable: Any) -> Any:
+            if error is not None:
+                raise error
+
+    async def handle(message: Message, work: UnitOfWork) -> None:
+        await asyncio.sleep(0)
+
+    worker = world.worker(Lazy(), handle)
+    worker.consumer._observer = Broken("broken-awaiting")
+
+    assert worker.deliver(*arrivals(3)) == []
 
 
 def test_a_filter_of_logs_that_raises_changes_nothing(world: World) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -76,6 +77,74 @@ def test_what_a_request_raises_comes_out_and_is_counted_for_what_it_is(
 
     assert raised.value is error
     assert (len(usage.store_times_ms), usage.store_throttles, usage.store_errors) == (1, throttles, errors)
+
+
+@pytest.mark.parametrize(
+    "consumed",
+    [
+        {"CapacityUnits": None},
+        {"CapacityUnits": "many"},
+        {"CapacityUnits": [1]},
+        {"CapacityUnits": float("nan")},
+        {"CapacityUnits": float("inf")},
+        {"CapacityUnits": Decimal("NaN")},
+        {"CapacityUnits": 10**400},
+        {"CapacityUnits": {}},
+        [None, "x", 7, {"CapacityUnits": None}],
+        "2.5",
+        7,
+    ],
+)
+def test_capacity_of_odd_form_counts_as_none_and_never_fails_its_request(consumed: Any) -> None:
+    with metered() as usage:
+        assert ask_store(answering(consumed))["ConsumedCapacity"] is consumed
+
+    assert (usage.read_units, usage.write_units, len(usage.store_times_ms)) == (0.0, 0.0, 1)
+
+
+@pytest.mark.parametrize("answer", [None, [], "text", 7])
+def test_an_answer_of_odd_form_is_the_callers_to_judge(answer: Any) -> None:
+    with metered() as usage:
+        assert ask_store(lambda **_: answer) is answer
+
+    assert len(usage.store_times_ms) == 1
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "text",
+        7,
+        {"Error": None},
+        {"Error": "text"},
+        {"Error": {"Code": ["a"]}},
+        {"Error": {"Code": {}}},
+        {"Error": {"Code": "ValidationException"}, "CancellationReasons": [None, "x", {"Code": {}}]},
+        {"Error": {"Code": "ValidationException"}, "CancellationReasons": 7},
+    ],
+)
+def test_an_error_of_odd_form_comes_out_as_it_is_and_counts_as_one(response: Any) -> None:
+    class OddError(Exception):
+        pass
+
+    error = OddError()
+    error.response = response  # type: ignore[attr-defined]
+
+    with metered() as usage, pytest.raises(OddError) as raised:
+        ask_store(raising(error))
+
+    assert raised.value is error
+    assert (len(usage.store_times_ms), usage.store_throttles, usage.store_errors) == (1, 0, 1)
+
+
+def test_what_is_of_odd_form_beside_a_throttle_does_not_hide_it() -> None:
+    error = refusal("TransactionCanceledException", "ThrottlingError")
+    error.response["CancellationReasons"].insert(0, None)  # type: ignore[typeddict-item]
+
+    with metered() as usage, pytest.raises(ClientError):
+        ask_store(raising(error))
+
+    assert usage.store_throttles == 1
 
 
 def test_a_request_to_sqs_is_counted_whatever_comes_of_it() -> None:

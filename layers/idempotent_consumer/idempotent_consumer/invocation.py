@@ -76,8 +76,8 @@ class Invocation:
         self._redelivery = Redelivery(
             definition.backoff, definition.settings.queue_urls, definition.shaping_sqs, deadline
         )
-        self._caller = Caller(observer.awaiting)
         self._reporter = Reporter(definition.name, observer, definition.on_outcome, deadline)
+        self._caller = Caller(self._reporter.awaiting)
 
     def run(self, records: Sequence[object]) -> list[DeliveryReport]:
         """

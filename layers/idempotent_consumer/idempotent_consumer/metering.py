@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -49,9 +50,9 @@ class Usage:
     sqs_requests: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def count_request(self, took_ms: float, *, reads: bool, answer: Mapping[str, Any]) -> None:
+    def count_request(self, took_ms: float, *, reads: bool, answer: Any) -> None:
         """Count a request to the store that was answered."""
-        units = _units(answer.get("ConsumedCapacity"))
+        units = _units(answer)
         with self._lock:
             self.store_times_ms.append(took_ms)
             if reads:
@@ -108,7 +109,7 @@ def ask_store(request: Callable[..., R], *, reads: bool = False, **parameters: A
             usage.count_failure(_ms_since(began_ns), error)
         raise
     if usage is not None:
-        usage.count_request(_ms_since(began_ns), reads=reads, answer=answer)  # type: ignore[arg-type]
+        usage.count_request(_ms_since(began_ns), reads=reads, answer=answer)
     return answer
 
 
@@ -124,13 +125,30 @@ def _ms_since(began_ns: int) -> float:
     return (perf_counter_ns() - began_ns) / 1_000_000
 
 
-def _units(consumed: Any) -> float:
+def _units(answer: Any) -> float:
     """Return the units of a request: one table's, or those of all tables that it concerned."""
+    consumed = answer.get("ConsumedCapacity") if isinstance(answer, Mapping) else None
     tables = consumed if isinstance(consumed, list) else [consumed]
-    return sum(float(table.get("CapacityUnits", 0)) for table in tables if isinstance(table, Mapping))
+    return sum(_number(table.get("CapacityUnits")) for table in tables if isinstance(table, Mapping))
+
+
+def _number(value: Any) -> float:
+    """Return a finite number, or 0: whatever an answer holds, metering fails no request, nor its metrics."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return number if math.isfinite(number) else 0.0
 
 
 def _codes(error: Exception) -> set[str]:
-    response = getattr(error, "response", None) or {}
-    reasons = response.get("CancellationReasons") or ()
-    return {response.get("Error", {}).get("Code", "")} | {reason.get("Code", "") for reason in reasons}
+    response = getattr(error, "response", None)
+    if not isinstance(response, Mapping):
+        return {""}
+    reasons = response.get("CancellationReasons")
+    return {_code(response.get("Error")), *map(_code, reasons if isinstance(reasons, list) else ())}
+
+
+def _code(said: Any) -> str:
+    code = said.get("Code") if isinstance(said, Mapping) else None
+    return code if isinstance(code, str) else ""

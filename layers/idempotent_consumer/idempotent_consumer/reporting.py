@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from idempotent_consumer.clock import Deadline
@@ -45,6 +46,12 @@ class Reporter:
             self.tell(self._observer.delivered, report)
             self._tell_user(report)
         return self._reported[delivery]
+
+    def awaiting(self, awaitable: Awaitable[Any]) -> Awaitable[Any]:
+        """Return what the observer has awaited in the place of an awaitable; the same, if it makes nothing of it."""
+        instead: list[Any] = []
+        self.tell(lambda: instead.append(self._observer.awaiting(awaitable)))
+        return instead[0] if instead and inspect.isawaitable(instead[0]) else awaitable
 
     def tell(self, tell: Callable[..., None], *arguments: Any) -> None:
         """Tell somebody. What that raises must not turn a processed message into a failed one."""

@@ -109,7 +109,7 @@ class _Stepwise:
         self._theirs = vars(kept)  # of the thread that is here now
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        steps = self._steps()
+        steps = _awaited(self._awaitable).__await__()
         error: BaseException | None = None
         while True:
             with self._opened():
@@ -123,9 +123,6 @@ class _Stepwise:
             except BaseException as raised:  # noqa: BLE001 - such as being cancelled: it is for the awaitable
                 error = raised
 
-    def _steps(self) -> Generator[Any, Any, Any]:
-        return (yield from self._awaitable.__await__())
-
     @contextmanager
     def _opened(self) -> Iterator[None]:
         here = vars(self._kept)
@@ -136,6 +133,11 @@ class _Stepwise:
         finally:
             _replace(self._theirs, dict(here))  # the handler may have put others in their place
             _replace(here, outer)
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    """Await something by the language's own means: a coroutine made by `types.coroutine` has no `__await__`."""
+    return await awaitable
 
 
 def _replace(content: dict[str, Any], new: dict[str, Any]) -> None:
