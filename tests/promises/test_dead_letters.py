@@ -544,6 +544,18 @@ def test_letters_that_were_taken_are_acknowledged_whatever_becomes_of_the_next()
     assert len(came_back) == 1
 
 
+def test_letters_that_were_taken_are_acknowledged_even_if_sqs_does_not_say_how_it_calls_them() -> None:
+    class Terse(SlowSqs):
+        def send_message_batch(self, *, QueueUrl: str, Entries: Sequence[dict[str, Any]]) -> Any:  # noqa: N803 - boto3's
+            super().send_message_batch(QueueUrl=QueueUrl, Entries=Entries)
+            return {"Successful": [{"Id": entry["Id"]} for entry in Entries]}
+
+    sqs = Terse(0)
+
+    assert sqs.worker().deliver(*[sqs_record("{}", sqs_message_id=f"m{number}") for number in range(3)]) == []
+    assert len(sqs.letters) == 3
+
+
 def test_a_dead_letter_queue_out_of_reach_does_not_take_the_time_of_the_messages() -> None:
     sqs = SlowSqs(1_000, answers=False)
     worker = sqs.worker()

@@ -83,6 +83,14 @@ def test_an_entry_that_nothing_is_said_of_may_have_arrived_and_is_sent_again() -
     assert sqs.asked == [["a", "b"], ["b"]]
 
 
+@pytest.mark.parametrize("said", [{}, {"MessageId": None}])
+def test_a_message_that_sqs_has_taken_is_taken_even_if_sqs_does_not_say_how_it_calls_it(said: Any) -> None:
+    sqs = FakeSqs(lambda _, entries: {"Successful": [{"Id": entry["Id"], **said} for entry in entries]})
+
+    assert send(sqs, "a", "b") == [Taken(""), Taken("")]
+    assert sqs.asked == [["a", "b"]]
+
+
 def test_an_entry_that_nothing_is_ever_said_of_harms_no_neighbour() -> None:
     sqs = FakeSqs(silent_about("b"), for_ever=True)
 

@@ -35,7 +35,7 @@ NO_ANSWER = "NoAnswer"
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Say that a service has a message, and how it calls it."""
+    """Say that a service has a message, and how it calls it; empty if it does not say."""
 
     sqs_message_id: str
 
@@ -232,7 +232,7 @@ def _numbered(messages: Sequence[Fields]) -> list[dict[str, Any]]:
 
 
 def _by_number(response: Mapping[str, Any], service: str, count: int) -> Sequence[Taken | NotTaken]:
-    taken = {each["Id"]: Taken(each["MessageId"]) for each in response.get("Successful", ())}
+    taken = {each["Id"]: Taken(each.get("MessageId") or "") for each in response.get("Successful", ())}
     failed = {each["Id"]: each for each in response.get("Failed", ())}
     return [taken.get(each) or answer_in(failed.get(each), service) for each in map(str, range(count))]
 
