@@ -111,9 +111,9 @@ def accepting(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"Successful": [{"Id": entry["Id"]} for entry in entries]}
 
 
-def record(name: str, **options: Any) -> dict[str, Any]:
-    """Return a record whose message id, SQS message id and receipt handle are one name."""
-    return sqs_record({"id": name}, sqs_message_id=name, **options) | {"receiptHandle": name}
+def record(name: str, *, message_id: str = "", **options: Any) -> dict[str, Any]:
+    """Return a record whose SQS message id and receipt handle are one name; its message id is that or another."""
+    return sqs_record({"id": message_id or name}, sqs_message_id=name, **options) | {"receiptHandle": name}
 
 
 def raising(error: Exception, only: str = "") -> Any:
@@ -281,6 +281,55 @@ def test_a_claim_of_its_own_that_outlasts_the_invocation_is_waited_for_to_its_en
     assert queues.waits_s == {"a": after_s(600_000)}
 
 
+@pytest.mark.parametrize(
+    ("lease", "error", "seconds"),
+    [
+        (None, ValueError("no"), after_s(TIMEOUT_MS)),
+        (None, Reject("no"), after_s(TIMEOUT_MS)),
+        (None, RetryLater(timedelta(seconds=1)), after_s(TIMEOUT_MS)),
+        (None, RetryLater(timedelta(hours=1)), 3_600),
+        (timedelta(minutes=10), ValueError("no"), after_s(600_000)),
+    ],
+)
+@pytest.mark.parametrize("applied", [False, True])
+def test_a_claim_that_could_not_be_released_is_waited_for_to_its_end(
+    lease: timedelta | None, error: Exception, seconds: int, applied: bool
+) -> None:
+    queues = Queues()
+    store = FaultyStore(InMemoryStore())
+    store.fail("release", applied=applied)
+    queues.worker(Eager(lease=lease), raising(error), store=store).deliver(record("a"), record("fold", message_id="a"))
+
+    assert queues.waits_s == {"a": seconds, "fold": seconds}
+
+
+def test_a_claim_of_a_delivery_that_was_not_started_is_waited_for_if_it_could_not_be_released() -> None:
+    class SlowToClaim(FaultyStore):
+        def claim(self, *arguments: Any, **options: Any) -> Any:
+            if "claim" in self.calls:
+                worker.clock.sleep_ms(20_000)
+            return super().claim(*arguments, **options)
+
+    queues = Queues()
+    store = SlowToClaim(InMemoryStore())
+    store.fail("release")
+    worker = queues.worker(Eager(), lasting(lambda: worker, 6_000), store=store)
+    worker.deliver(record("a"), record("b"))
+
+    assert sorted(worker.outcomes) == [Outcome.DEFERRED, Outcome.PROCESSED]
+    assert list(queues.waits_s.values()) == [after_s(TIMEOUT_MS - 26_000)]
+
+
+def test_a_backoff_that_is_longer_than_a_claim_that_could_not_be_released_is_kept() -> None:
+    queues = Queues()
+    store = FaultyStore(InMemoryStore())
+    store.fail("release")
+    backoff = Backoff(base=timedelta(hours=2), cap=timedelta(hours=2))
+    queues.worker(Eager(), raising(ValueError("no")), store=store, backoff=backoff).deliver(record("a"))
+
+    assert 3_600 <= queues.waits_s["a"] <= 7_200
+
+
 def test_a_holder_that_was_taken_over_waits_for_the_newer_lease() -> None:
     queues, world = Queues(), World(InMemoryStore())
     ahead_ms = TIMEOUT_MS + CLOCK_MARGIN_MS + 1_000  # more than the margin allows
@@ -399,7 +448,7 @@ def test_a_lane_that_ran_out_of_time_comes_back_at_once() -> None:
 def test_equal_deliveries_wait_each_by_their_own_receives() -> None:
     queues = Queues()
     worker = queues.worker(Lazy(), raising(ValueError("no")))
-    worker.deliver(record("a", receive_count=3), record("fold") | {"body": '{"id": "a"}'})
+    worker.deliver(record("a", receive_count=3), record("fold", message_id="a"))
 
     assert 20 <= queues.waits_s["a"] <= 40
     assert 5 <= queues.waits_s["fold"] <= 10

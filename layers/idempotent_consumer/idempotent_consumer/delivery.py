@@ -24,6 +24,8 @@ class Delivery:
         mark: what is written about it; UNMARKED if nothing is, or it could not be read.
         settlement: its outcome, once there is one.
         admitted_ms: when its mode let it in, so that it may hold a claim; None before.
+        claim_ends_ms: when its own claim ends that could not be released, with the margin; None if it was, or if there
+            was none.
         is_handled: whether the handler was started for it.
         duration_ms: time spent in the handler and in recording its result.
         handler_ms: time spent in the handler alone.
@@ -39,6 +41,7 @@ class Delivery:
     mark: Mark = UNMARKED
     settlement: Settlement | None = None
     admitted_ms: int | None = None
+    claim_ends_ms: int | None = None
     is_handled: bool = False
     duration_ms: int = 0
     handler_ms: int = 0

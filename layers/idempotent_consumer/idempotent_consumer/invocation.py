@@ -263,6 +263,9 @@ class Invocation:
             raise
         except BaseException as error:  # noqa: BLE001 - the claim ends with its lease anyway
             self._reporter.tell(self._observer.release_failed, error)
+            ends_ms = self._mode.claim_ends_ms(delivery.admitted_ms or 0, self._deadline)
+            for each in (delivery, *delivery.folds):  # all of them would only find it IN_FLIGHT
+                each.claim_ends_ms = ends_ms
 
     def _dead_letter(self, given_up: Sequence[Delivery]) -> None:
         """Copy deliveries to the dead-letter queue, if there is time: those that are not copied come back."""

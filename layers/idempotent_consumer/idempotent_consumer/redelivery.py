@@ -178,6 +178,10 @@ def dues_ms(deliveries: Iterable[Delivery], backoff: Backoff, now_ms: int) -> di
 
 
 def _due_ms(delivery: Delivery, backoff: Backoff, now_ms: int) -> int:
+    return max(_useful_from_ms(delivery, backoff, now_ms), delivery.claim_ends_ms or 0)
+
+
+def _useful_from_ms(delivery: Delivery, backoff: Backoff, now_ms: int) -> int:
     settlement = delivery.settlement or Settlement(Outcome.FAILED)
     if settlement.useful_from_ms is not None:
         return settlement.useful_from_ms
