@@ -6,17 +6,17 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from boto3.dynamodb.types import TypeDeserializer
 from botocore.exceptions import ClientError, NoRegionError
 from pynamodb.connection import Connection
 from pynamodb.expressions.condition import Condition
 
 from idempotent_consumer.clock import Deadline
 from idempotent_consumer.conditions import is_my_claim, may_be_completed, may_be_taken
-from idempotent_consumer.errors import ConditionFailed, ConfigurationError, FailedCondition, StoreRefusedError
+from idempotent_consumer.errors import ConfigurationError, IdempotentConsumerError
 from idempotent_consumer.item import from_item, to_item
 from idempotent_consumer.metering import ask_store
-from idempotent_consumer.requesting import PASSING_CODES, TryAgain, until_answered
+from idempotent_consumer.refusals import CONDITION_FAILED, fault_in, invalid, is_of_handlers_writes
+from idempotent_consumer.requesting import PASSING_CODES, REQUEST_ERRORS, TryAgain, until_answered
 from idempotent_consumer.settings import CONNECT_TIMEOUT_S, MOST_CONCURRENT, READ_TIMEOUT_S, STORE_SHARE
 from idempotent_consumer.store import Mark, ProcessedMessage, Write, judge
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 _KEYS_PER_LOOK_UP = 100  # BatchGetItem takes no more
-_CONDITION_FAILED = "ConditionalCheckFailed"
 
 
 class DynamoDBStore:
@@ -144,6 +143,7 @@ class DynamoDBStore:
 
         Raises:
             ConditionFailed: our record could have been stored, but a condition of the handler's did not hold.
+            InvalidWriteError: it could have been stored, but DynamoDB refuses a write of the handler's as it is.
         """
 
         def transact() -> ProcessedMessage | None:
@@ -158,6 +158,10 @@ class DynamoDBStore:
                 )
             except self._client.exceptions.TransactionCanceledException as error:
                 return self._judge_cancellation(error.response, mark, writes, deadline)
+            except REQUEST_ERRORS as error:
+                if not is_of_handlers_writes(error, writes):
+                    raise
+                return self._unless_settled(invalid(error), mark, deadline)
             return None
 
         return until_answered(transact, deadline)
@@ -197,28 +201,26 @@ class DynamoDBStore:
         """
         reasons: Sequence[Mapping[str, Any]] = response.get("CancellationReasons") or [{}]
         codes = [reason.get("Code", "None") for reason in reasons]
-        if codes[0] == _CONDITION_FAILED:
+        if codes[0] == CONDITION_FAILED:
             return self._in_the_way(reasons[0].get("Item"), mark.key, mark.owner)
         if passing := PASSING_CODES.intersection(codes):
             raise TryAgain(f"the transaction met {', '.join(sorted(passing))}")
+        return self._unless_settled(fault_in(reasons, writes), mark, deadline)
+
+    def _unless_settled(
+        self, fault: IdempotentConsumerError, mark: Mark, deadline: Deadline
+    ) -> ProcessedMessage | None:
+        """Raise what a transaction was refused for, unless our record is there: then an earlier try or another won."""
         old = self._read(mark.key)
         if old is not None and old.owner == mark.owner:
             return None
         if judge(old, mark.fingerprint, deadline.now_ms()) is not None:
             return old
-        failures = [
-            FailedCondition(write.operation, write.request["TableName"], _plain(write.key), _plain(reason.get("Item")))
-            for write, reason in zip(writes, reasons[1:], strict=False)
-            if reason.get("Code") == _CONDITION_FAILED
-        ]
-        if failures:
-            raise ConditionFailed(failures)
-        details = "; ".join(f"{reason.get('Code')}: {reason.get('Message', '')}" for reason in reasons)
-        raise StoreRefusedError(f"the transaction was refused: {details}")
+        raise fault
 
 
 def _condition_failed(error: ClientError) -> bool:
-    return error.response["Error"]["Code"] == f"{_CONDITION_FAILED}Exception"
+    return error.response["Error"]["Code"] == f"{CONDITION_FAILED}Exception"
 
 
 def _expression(condition: Condition) -> dict[str, Any]:
@@ -229,10 +231,3 @@ def _expression(condition: Condition) -> dict[str, Any]:
         "ExpressionAttributeNames": {placeholder: name for name, placeholder in names.items()},
         "ExpressionAttributeValues": values,
     }
-
-
-def _plain(item: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    if not item:
-        return None
-    deserialize = TypeDeserializer().deserialize
-    return {name: deserialize(value) for name, value in item.items()}

@@ -29,6 +29,7 @@ Every error of the package, in one tree; what botocore and PynamoDB raise never 
         ├── WritesNotAllowedError   the mode does not commit the handler's writes, or its handler has returned
         ├── NoOutboxRelayError      nobody would send the outgoing message
         ├── OutboxFullError         more outgoing messages than one processed message stores
+        ├── InvalidWriteError       DynamoDB refuses a write, and would refuse it again
         ├── TooManyWritesError      more than one transaction takes
         └── SecondWriteError        two writes to one item
 """
@@ -242,6 +243,14 @@ class NoOutboxRelayError(WorkError):
 
 class OutboxFullError(WorkError):
     """Refuse the outgoing message that one processed message cannot hold."""
+
+
+class InvalidWriteError(WorkError):
+    """
+    Say why DynamoDB refuses a transaction for a write of the handler's own; nothing of it was written.
+
+    It shows only when the unit of work is committed, and makes the delivery FAILED like any error of the handler.
+    """
 
 
 class TooManyWritesError(WorkError):

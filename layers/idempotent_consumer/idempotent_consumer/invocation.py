@@ -19,7 +19,7 @@ from idempotent_consumer.clock import Deadline
 from idempotent_consumer.dead_letters import DeadLetters
 from idempotent_consumer.definition import Definition
 from idempotent_consumer.delivery import Delivery, fold, lanes
-from idempotent_consumer.errors import ConditionFailed
+from idempotent_consumer.errors import ConditionFailed, WorkError
 from idempotent_consumer.metering import metered
 from idempotent_consumer.opening import open_delivery
 from idempotent_consumer.outbox import Outbox
@@ -247,6 +247,8 @@ class Invocation:
             return self._mode.complete(delivery.mark, work, self._store, self._deadline)
         except ConditionFailed as failure:
             return if_condition_failed(delivery, failure)
+        except WorkError as error:  # nothing was written, and it is the handler's own
+            return self._settled_by(error)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - the effect may have happened, so no claim is released
